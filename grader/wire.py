@@ -1,0 +1,276 @@
+"""The wall between trusted and untrusted: frames of strict JSON and raw tensor bytes over a stream socket.
+
+A frame is ``magic, u32 header length, u64 body length, header, body``. The header is JSON in which everything that
+JSON cannot say exactly is a tagged list; tensors lie in the body one after the other, each at a multiple of 16
+bytes. Never pickle: decoding only ever makes the types listed in :func:`pack`.
+
+Requests come from the trusted side and may describe strides, sparse layouts and ``requires_grad``. Replies come
+from code that may be hostile: they are bounded before anything is allocated, and whatever does not fit raises
+:class:`ProtocolError`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import struct
+from typing import Any
+
+import msgspec
+import torch
+
+__all__ = ["HEAD", "ProtocolError", "lengths", "pack", "unpack", "unpack_frame"]
+
+MAGIC = b"NGR1"
+HEAD = struct.Struct("<4sIQ")
+MAX_HEADER = 256 * 1024
+MAX_BODY = 64 * 1024 * 1024
+MAX_TENSORS = 256
+MAX_ELEMENTS = 8 * 1024 * 1024
+MAX_DIMENSIONS = 8
+MAX_DEPTH = 16
+MAX_NODES = 20_000
+MAX_DIGITS = 4000  # below Python's own limit for turning text into an int
+ALIGNMENT = 16  # no element type is wider
+
+REPLY_DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.float16, torch.bfloat16, torch.float32, torch.float64,
+        torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.bool,
+    )
+}  # fmt: skip
+REQUEST_DTYPES = REPLY_DTYPES | {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (torch.float8_e4m3fn, torch.float8_e5m2, torch.complex32, torch.complex64, torch.complex128)
+}
+NAMES = {dtype: name for name, dtype in REQUEST_DTYPES.items()}
+
+
+class ProtocolError(Exception):
+    """A frame that this protocol does not allow, or a value that it cannot carry."""
+
+
+def _bytes_of(tensor: torch.Tensor) -> bytes:
+    return ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size())
+
+
+class _Packer:
+    def __init__(self, reply: bool) -> None:
+        self.reply = reply
+        self.tensors: list[list[Any]] = []
+        self.body: list[bytes] = []
+        self.length = 0
+
+    def node(self, value: Any) -> Any:
+        kind = type(value)
+        if value is None or kind is bool or kind is str:
+            return value
+        if kind is int:
+            return value if -(2**63) <= value < 2**63 else ["i", str(value)]
+        if kind is float:
+            return value if math.isfinite(value) else ["f", repr(value)]
+        if kind is list or kind is tuple:
+            return ["l" if kind is list else "t", *map(self.node, value)]
+        if kind is dict:
+            return ["d", *([self.node(key), self.node(item)] for key, item in value.items())]
+        if kind is torch.dtype:
+            return ["y", str(value).removeprefix("torch.")]
+        if isinstance(value, torch.Tensor):
+            return self.tensor(value)
+        raise ProtocolError(f"a value of type {kind.__module__}.{kind.__qualname__} cannot cross the wire")
+
+    def tensor(self, value: torch.Tensor) -> Any:
+        if self.reply:
+            value = _plain(value)
+            return ["T", self.add(value, list(value.shape))]
+        if value.layout == torch.sparse_coo:
+            value = value.detach()
+            return ["S", list(value.shape), self.tensor(value._indices()), self.tensor(value._values())]
+        if value.layout != torch.strided:
+            raise ProtocolError(f"tensors of layout {value.layout} cannot cross the wire")
+        flags: dict[str, Any] = {"requires_grad": True} if value.requires_grad else {}
+        value = value.detach()
+        if not value.is_contiguous() and value.numel():
+            # Ships the stretch of storage that the view covers, so that the other side sees the same strides.
+            stretch = 1 + sum((n - 1) * s for n, s in zip(value.shape, value.stride(), strict=True))
+            flags["stride"] = list(value.stride())
+            return ["T", self.add(value.as_strided((stretch,), (1,)), list(value.shape)), flags]
+        index = self.add(value.contiguous(), list(value.shape))
+        return ["T", index, flags] if flags else ["T", index]
+
+    def add(self, value: torch.Tensor, shape: list[int]) -> int:
+        if value.dtype not in NAMES:
+            raise ProtocolError(f"tensors of dtype {value.dtype} cannot cross the wire")
+        data = _bytes_of(value)
+        padding = -len(data) % ALIGNMENT
+        self.body.append(data + bytes(padding))
+        self.tensors.append([NAMES[value.dtype], shape, len(data)])
+        self.length += len(data) + padding
+        return len(self.tensors) - 1
+
+
+def _plain(value: torch.Tensor) -> torch.Tensor:
+    """A student's tensor as nothing but dtype, shape and bytes; refuses what has no such form or is too large."""
+    with torch._C.DisableTorchFunctionSubclass():  # a subclass must not see, or bend, its own unwrapping
+        if value.layout != torch.strided or value.is_quantized or value.device.type not in ("cpu", "cuda"):
+            raise ProtocolError("only dense tensors can be returned, not sparse, quantised, nested or meta ones")
+        if str(value.dtype).removeprefix("torch.") not in REPLY_DTYPES:
+            raise ProtocolError(f"a tensor of dtype {value.dtype} cannot be returned here")
+        if value.numel() > MAX_ELEMENTS or value.dim() > MAX_DIMENSIONS:
+            raise ProtocolError(f"a tensor of shape {tuple(value.shape)} is too large to return")
+        plain = value.detach().as_subclass(torch.Tensor).to("cpu")  # type: ignore[arg-type]
+        return plain.resolve_conj().resolve_neg().contiguous()
+
+
+def pack(message: dict[str, Any], *, reply: bool = False) -> bytes:
+    """One frame. Values: None, bool, str, int, float, list, tuple, dict, torch.dtype and tensors, exact types only.
+
+    A reply's tensors are copied as plain dense data. Raises ProtocolError for anything else and for what is too
+    large.
+    """
+    packer = _Packer(reply)
+    try:
+        nodes = {key: packer.node(value) for key, value in message.items()}
+        header = msgspec.json.encode({"tensors": packer.tensors, "message": nodes})
+    except (RecursionError, UnicodeEncodeError) as error:
+        raise ProtocolError(f"a value cannot cross the wire: {type(error).__name__}") from None
+    if len(header) > MAX_HEADER or packer.length > MAX_BODY or len(packer.tensors) > MAX_TENSORS:
+        raise ProtocolError(
+            f"a message of {len(header)} bytes, {len(packer.tensors)} tensors and {packer.length} bytes of tensor data "
+            f"is too large (at most {MAX_HEADER}, {MAX_TENSORS} and {MAX_BODY})"
+        )
+    return b"".join([HEAD.pack(MAGIC, len(header), packer.length), header, *packer.body])
+
+
+def lengths(head: bytes) -> tuple[int, int]:
+    """Header and body length from the first ``HEAD.size`` bytes; ProtocolError if they are not a frame's."""
+    magic, header, body = HEAD.unpack(head)
+    if magic != MAGIC or header > MAX_HEADER or body > MAX_BODY:
+        raise ProtocolError("what arrived is not a frame of this protocol")
+    return header, body
+
+
+class _Unpacker:
+    def __init__(self, tensors: list[torch.Tensor], shapes: list[list[int]], reply: bool) -> None:
+        self.tensors = tensors
+        self.shapes = shapes
+        self.reply = reply
+        self.nodes = 0
+
+    def value(self, node: Any, depth: int = 0) -> Any:
+        self.nodes += 1
+        if depth > MAX_DEPTH or self.nodes > MAX_NODES:
+            raise ProtocolError("a message is nested too deeply or has too many parts")
+        if node is None or isinstance(node, (bool, str)):
+            return node
+        if isinstance(node, int):
+            return node
+        if isinstance(node, float):
+            if not math.isfinite(node):  # JSON can spell 1e999
+                raise ProtocolError("a number in a message is not finite")
+            return node
+        if not isinstance(node, list) or not node:
+            raise ProtocolError("a message has a part of unknown form")
+        tag, *rest = node
+        match tag:
+            case "l":
+                return [self.value(item, depth + 1) for item in rest]
+            case "t":
+                return tuple(self.value(item, depth + 1) for item in rest)
+            case "d":
+                return self.dictionary(rest, depth)
+            case "T":
+                return self.tensor(rest)
+            case "S" if not self.reply and len(rest) == 3:
+                shape, indices, values = rest
+                return torch.sparse_coo_tensor(self.value(indices), self.value(values), shape)  # type: ignore[no-any-return]
+        if len(rest) == 1 and isinstance(rest[0], str):
+            if tag == "f" and rest[0] in ("nan", "inf", "-inf"):
+                return float(rest[0])
+            if tag == "y" and isinstance(getattr(torch, rest[0], None), torch.dtype):
+                return getattr(torch, rest[0])
+            if tag == "i" and len(rest[0]) <= MAX_DIGITS and rest[0].removeprefix("-").isascii():
+                try:
+                    return int(rest[0])
+                except ValueError:
+                    pass
+        raise ProtocolError("a message has a part of unknown form")
+
+    def dictionary(self, pairs: list[Any], depth: int) -> dict[Any, Any]:
+        result: dict[Any, Any] = {}
+        for pair in pairs:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise ProtocolError("a dictionary in a message has a pair of unknown form")
+            key = self.value(pair[0], depth + 1)
+            if not isinstance(key, (str, int, float, bool, type(None), torch.dtype)) or key in result:
+                raise ProtocolError("a dictionary in a message has a key twice or of an unknown type")
+            result[key] = self.value(pair[1], depth + 1)
+        return result
+
+    def tensor(self, rest: list[Any]) -> torch.Tensor:
+        if not rest or type(rest[0]) is not int or not 0 <= rest[0] < len(self.tensors) or (self.reply and len(rest) > 1):
+            raise ProtocolError("a message refers to a tensor that it does not hold")
+        tensor, shape = self.tensors[rest[0]], self.shapes[rest[0]]
+        flags = rest[1] if len(rest) > 1 else {}
+        stride = flags.get("stride")
+        tensor = tensor.as_strided(shape, stride) if stride else tensor.view(shape)
+        return tensor.requires_grad_() if flags.get("requires_grad") else tensor
+
+
+def _tensors(table: Any, body: bytes | bytearray | memoryview, reply: bool) -> tuple[list[torch.Tensor], list[list[int]]]:
+    dtypes = REPLY_DTYPES if reply else REQUEST_DTYPES
+    tensors, shapes, offset = [], [], 0
+    if not isinstance(table, list) or len(table) > MAX_TENSORS:
+        raise ProtocolError("a message has too many tensors")
+    for entry in table:
+        match entry:
+            case [str(name), list(shape), int(length)] if name in dtypes and len(shape) <= MAX_DIMENSIONS:
+                pass
+            case _:
+                raise ProtocolError("a message has a tensor of unknown form")
+        if any(type(n) is not int or not 0 <= n <= MAX_ELEMENTS for n in shape) or length < 0:
+            raise ProtocolError("a tensor in a message has an impossible shape")
+        dtype = dtypes[name]
+        if reply and length != math.prod(shape) * dtype.itemsize:
+            raise ProtocolError("a tensor in a message has another length than its shape")
+        if offset + length > len(body):
+            raise ProtocolError("a tensor in a message lies outside of it")
+        if length == 0:
+            tensors.append(torch.empty(0, dtype=dtype))
+        elif dtype == torch.bool:  # a byte other than 0 and 1 is no bool, and torch would believe it
+            tensors.append(torch.frombuffer(body, dtype=torch.uint8, count=length, offset=offset) != 0)
+        else:
+            tensors.append(torch.frombuffer(body, dtype=dtype, count=length // dtype.itemsize, offset=offset))
+        shapes.append(shape)
+        offset += length + -length % ALIGNMENT
+    if offset != len(body):
+        raise ProtocolError("a message has bytes that belong to nothing")
+    return tensors, shapes
+
+
+def unpack(header: bytes | bytearray | memoryview, body: bytearray | memoryview, *, reply: bool = False) -> dict[str, Any]:
+    """The message of one frame. Its tensors share the memory of ``body``, which must be writable.
+
+    With ``reply`` the frame is untrusted: only dense tensors of the listed dtypes, within all limits. Raises
+    ProtocolError, and nothing else, for whatever bytes it is given.
+    """
+    try:
+        document = msgspec.json.decode(header)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
+        raise ProtocolError("a message is not JSON") from None
+    match document:
+        case {"tensors": table, "message": dict(nodes), **others} if not others:
+            tensors, shapes = _tensors(table, body, reply)
+            unpacker = _Unpacker(tensors, shapes, reply)
+            return {key: unpacker.value(node) for key, node in nodes.items()}
+    raise ProtocolError("a message has no content")
+
+
+def unpack_frame(frame: bytes, *, reply: bool = False) -> dict[str, Any]:
+    """The message of one whole frame in memory; see :func:`unpack`."""
+    header, body = lengths(frame[: HEAD.size])
+    if len(frame) != HEAD.size + header + body:
+        raise ProtocolError("a frame is shorter or longer than it says")
+    view = memoryview(bytearray(frame))
+    return unpack(view[HEAD.size : HEAD.size + header], view[HEAD.size + header :], reply=reply)

@@ -1,0 +1,48 @@
+"""The untrusted side: serves one submission over a socket until it is killed.
+
+A worker is a fork of the zygote. It has never seen a hidden check, an expected value or another submission.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+from grader.channel import Channel, Closed
+from grader.student import StudentModule, fault_of
+from grader.wire import ProtocolError
+
+__all__ = ["serve"]
+
+
+def serve(sock: socket.socket) -> None:
+    """Answer requests until the trusted side hangs up. The first one must be ``open``."""
+    channel = Channel(sock, trusted=False)
+    module: StudentModule | None = None
+    while True:
+        try:
+            request = channel.receive()
+        except Closed:
+            return
+        if request["op"] == "open":
+            module, reply = _open(request["source"], request["file"])
+        elif module is None:
+            reply = {"fault": "no submission was opened"}
+        elif request["op"] == "execute":
+            module.execute(request["indices"])
+            reply = {"faults": module.faults}
+        else:
+            reply = module.answer(request)
+        nonce = {"nonce": request["nonce"]}
+        try:
+            channel.send(reply | nonce)
+        except ProtocolError as error:
+            channel.send({"unsendable": str(error)} | nonce)
+
+
+def _open(source: str, file: str) -> tuple[StudentModule | None, dict[str, Any]]:
+    try:
+        module = StudentModule(source, file)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return None, {"fault": fault_of(error, file)}
+    return module, {"statements": len(module.statements)}
