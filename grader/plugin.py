@@ -1,0 +1,66 @@
+"""Plain ``pytest`` in a release folder: the same fixtures, checks and words as ``grader check``.
+
+The folder's conftest.py names this module in ``pytest_plugins``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from grader.handle import LocalHandle
+from grader.local import open_handle, open_reference
+from grader.manifest import read_manifest
+from grader.message import failure_text
+from grader.model import CheckFailure
+from grader.reference import RecordedReference
+from grader.session import with_input
+
+__all__ = ["pytest_configure", "pytest_runtest_makereport", "reference", "student"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the mark."""
+    config.addinivalue_line("markers", "check(exercise, needs=(), device='cpu'): what a check belongs to")
+
+
+def _folder(path: Path) -> Path:
+    return path.parent.parent
+
+
+@pytest.fixture(scope="module")
+def _module_handle(request: pytest.FixtureRequest) -> LocalHandle:
+    folder = _folder(request.path)
+    assignment = read_manifest(folder).assignment
+    return open_handle(folder, folder / assignment.file, assignment)
+
+
+@pytest.fixture
+def student(_module_handle: LocalHandle) -> LocalHandle:
+    """The student's file."""
+    return _module_handle
+
+
+@pytest.fixture
+def reference(request: pytest.FixtureRequest) -> RecordedReference:
+    """The expected answers."""
+    return open_reference(_folder(request.path))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A CheckFailure is shown in the words of ``grader check`` instead of a traceback of the grader."""
+    report = yield
+    error = call.excinfo.value if call.excinfo is not None else None
+    if isinstance(error, CheckFailure) and isinstance(item, pytest.Function):
+        assignment = read_manifest(_folder(item.path)).assignment
+        function = item.originalname
+        check = next((check for check in assignment.checks if check.function == function), None)
+        if check is not None:
+            evidence = with_input(error.evidence, item.funcargs["student"], item)
+            report.longrepr = failure_text(check, assignment.file, evidence)
+    return report
