@@ -1,0 +1,76 @@
+"""Checks at home: a release folder, the student's file in it, the public checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from grader.errors import UnreadableSubmission, UsageError
+from grader.handle import LocalHandle
+from grader.intake import Entry, read
+from grader.manifest import MANIFEST, Manifest, read_manifest
+from grader.model import Assignment, Check, Outcome
+from grader.reference import RecordedReference
+from grader.session import Checks, Observation, with_checks
+
+__all__ = ["check", "open_handle", "open_reference"]
+
+
+def find_release(path: Path) -> tuple[Path, Path]:
+    """The release folder and the student's file that ``path`` means. Raises UsageError."""
+    path = path.resolve()
+    folder = path if path.is_dir() else path.parent
+    if not (folder / MANIFEST).is_file():
+        raise UsageError(
+            f"{folder} is not a release folder: it has no {MANIFEST}. Go to the folder you were given, or name a file in it"
+        )
+    return folder, path if path.is_file() else folder / read_manifest(folder).assignment.file
+
+
+def open_handle(folder: Path, file: Path, assignment: Assignment) -> LocalHandle:
+    """The student's file, loaded in this process. Raises UnreadableSubmission with the reason."""
+    if not file.exists():
+        raise UnreadableSubmission(f"{file.name} is missing in {folder}")
+    submission = read(Entry(file.stem, file), assignment)
+    if submission.source is None or submission.problem:
+        raise UnreadableSubmission(submission.problem)
+    scenarios = folder / "checks" / "scenarios.py"
+    text = scenarios.read_text(encoding="utf-8") if scenarios.exists() else None
+    return LocalHandle(submission.source, str(file), text)
+
+
+def open_reference(folder: Path) -> RecordedReference:
+    """The expected answers that came with the release."""
+    return RecordedReference(msgspec.json.decode((folder / "checks" / "expected.json").read_bytes(), type=dict[str, str]))
+
+
+def check(
+    path: Path, only: str | None, stop_at_first: bool, tell: Callable[[Check, Observation], None]
+) -> tuple[Manifest, dict[str, Observation]]:
+    """Run the public checks on ``path``, telling each result as it comes; all of them by check id.
+
+    Raises UsageError for a folder or exercise that is not there, UnreadableSubmission for the student's file.
+    """
+    folder, file = find_release(path)
+    manifest = read_manifest(folder)
+    exercises = [exercise.id for exercise in manifest.assignment.exercises]
+    if only is not None and only not in exercises:
+        raise UsageError(f"there is no exercise `{only}`; this assignment has: {', '.join(exercises)}")
+    wanted = [check for check in manifest.assignment.checks if only in (None, check.exercise)]
+    seen: dict[str, Observation] = {}
+
+    def body(checks: Checks) -> None:
+        handle = open_handle(folder, file, manifest.assignment)
+        for item in wanted:
+            if all(need not in seen or seen[need].outcome is Outcome.PASSED for need in item.needs):
+                seen[item.id] = checks.play(item, handle)
+            else:
+                seen[item.id] = Observation(Outcome.SKIPPED, 0.0)
+            tell(item, seen[item.id])
+            if stop_at_first and seen[item.id].outcome is not Outcome.PASSED:
+                return
+
+    with_checks(folder, wanted, open_reference(folder), body)
+    return manifest, seen

@@ -1,0 +1,140 @@
+"""Everything a student gets, made from the solved source: ``release/<id>/``.
+
+The folder is built in memory first, so that ``--check`` can compare it with what lies on the disk, and so that a
+mistake in an assignment never leaves half a release behind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import jinja2
+import msgspec
+
+from grader.errors import SpecError
+from grader.handle import LocalHandle
+from grader.manifest import MANIFEST, SCHEMA, Manifest
+from grader.model import Assignment, Outcome
+from grader.reference import PUBLIC_SEED, Reference, load_module
+from grader.session import Checks, with_checks
+from grader.store import write_atomically
+from grader.stubs import make_stub
+
+__all__ = ["build", "differences", "write"]
+
+PYTEST_INI = """\
+[pytest]
+testpaths = checks
+filterwarnings =
+    ignore:Failed to initialize NumPy:UserWarning
+"""
+
+CONFTEST = '''"""Lets plain `pytest` run the checks of this folder."""
+
+pytest_plugins = ["grader.plugin"]
+'''
+
+
+def build(assignment: Assignment) -> dict[str, bytes]:
+    """The files of the release by relative path. Raises SpecError: a stub that cannot be made, a public check that
+    the solution fails or the stub passes.
+    """
+    folder = Path(assignment.folder)
+    source = Path(assignment.solution).read_bytes()
+    stub = make_stub(source, assignment.file)
+    files = {
+        assignment.file: stub,
+        "conftest.py": CONFTEST.encode(),
+        "pytest.ini": PYTEST_INI.encode(),
+        "README.md": _handout(assignment, folder),
+        "checks/expected.json": _expected(assignment, folder, source, stub),
+    }
+    for path in sorted((folder / "checks" / "public").glob("*.py")):
+        files[f"checks/{path.name}"] = path.read_bytes()
+    files[MANIFEST] = _manifest(assignment, files)
+    return files
+
+
+def _handout(assignment: Assignment, folder: Path) -> bytes:
+    path = folder / "handout.md"
+    if not path.exists():
+        return f"# {assignment.title}\n".encode()
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    try:
+        text = environment.from_string(path.read_text(encoding="utf-8")).render(assignment=assignment)
+    except jinja2.TemplateError as error:
+        raise SpecError([f"{path}: {type(error).__name__}: {error}"]) from None
+    return text.encode()
+
+
+def _expected(assignment: Assignment, folder: Path, solution: bytes, stub: bytes) -> bytes:
+    """Every answer of ``reference`` that a public check asks for, recorded while the solution passes them all."""
+    truth = Reference(load_module(folder / "reference.py"), PUBLIC_SEED)
+    path = folder / "checks" / "public" / "scenarios.py"
+    scenarios = path.read_text(encoding="utf-8") if path.exists() else None
+    problems: list[str] = []
+
+    def body(checks: Checks) -> None:
+        solved = LocalHandle(solution.decode(), assignment.file, scenarios)
+        unsolved = LocalHandle(stub.decode(), assignment.file, scenarios)
+        for check in assignment.public_checks:
+            seen = checks.play(check, solved)
+            if seen.outcome is not Outcome.PASSED:
+                why = f"{seen.evidence.message}\n{seen.evidence.detail}" if seen.evidence else ""
+                problems.append(f"{check.file}:{check.line}: the solution does not pass `{check.id}`: {why}")
+            if checks.play(check, unsolved).outcome is Outcome.PASSED:
+                problems.append(f"{check.file}:{check.line}: the empty stub passes `{check.id}`; make it demand a value")
+
+    with_checks(folder, assignment.public_checks, truth, body)
+    if problems:
+        raise SpecError(problems)
+    return json.dumps(dict(sorted(truth.recorded().items())), indent=0).encode() + b"\n"
+
+
+def _manifest(assignment: Assignment, files: dict[str, bytes]) -> bytes:
+    replace = msgspec.structs.replace
+    public = replace(
+        assignment,
+        folder="",
+        solution="",
+        checks=tuple(replace(check, file=f"checks/{Path(check.file).name}") for check in assignment.public_checks),
+    )
+    hidden = [check.exercise for check in assignment.hidden_checks]
+    manifest = Manifest(
+        schema=SCHEMA,
+        assignment=public,
+        hidden={exercise.id: hidden.count(exercise.id) for exercise in assignment.exercises},
+        files={name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())},
+    )
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+
+
+def differences(files: dict[str, bytes], folder: Path) -> list[str]:
+    """What in ``folder`` is not what the release would be, one sentence per file."""
+    lines = []
+    for name, data in sorted(files.items()):
+        path = folder / name
+        if not path.exists():
+            lines.append(f"{path} is missing")
+        elif path.read_bytes() != data:
+            lines.append(f"{path} differs from what the assignment makes")
+    known = {folder / name for name in files}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path not in known and not {"__pycache__", ".pytest_cache"} & set(path.parts):
+            lines.append(f"{path} belongs to no release")
+    return lines
+
+
+def write(files: dict[str, bytes], folder: Path) -> None:
+    """Write the release into ``folder``, and remove files that an earlier release left there."""
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_bytes() != data:
+            write_atomically(path, data)
+    for line in differences(files, folder):
+        stale = Path(line.removesuffix(" belongs to no release"))
+        if line.endswith(" belongs to no release"):
+            stale.unlink()

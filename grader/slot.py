@@ -1,0 +1,98 @@
+"""A grading slot: one process with the checks collected and one zygote, fed entries line by line.
+
+``python -m grader.slot`` reads a :class:`grader.job.Job` and then entries as JSON lines on standard input; each line is
+answered by one :class:`grader.job.Done` on standard output. It writes runs into RESULTS itself, so that results do not pass
+through anybody's memory.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from grader import spec
+from grader.errors import GraderError
+from grader.intake import Entry, read
+from grader.isolation import Zygote
+from grader.job import Done, Job, Task
+from grader.model import WIRE_VERSION
+from grader.reference import Reference, load_module
+from grader.run import Course, run
+from grader.session import Checks, with_checks
+from grader.store import Results
+
+__all__ = ["course_of", "grade_entries"]
+
+
+def course_of(job: Job) -> Course:
+    """Everything that is the same for all submissions of a job. Raises SpecError."""
+    folder = Path(job.assignment)
+    assignment = spec.load(folder)
+    scenarios = folder / "scenarios.py"
+    return Course(
+        assignment=assignment,
+        digests=spec.check_digests(assignment, job.seed_hash, WIRE_VERSION),
+        seed_hash=job.seed_hash,
+        scenarios=scenarios.read_text(encoding="utf-8") if scenarios.exists() else None,
+        isolation=job.isolation,
+        device=job.device,
+    )
+
+
+def grade_entries(job: Job, entries: Iterable[Entry], done: BinaryIO) -> None:
+    """Grade ``entries`` as they come, writing one Done line for each."""
+    course = course_of(job)
+    results = Results(Path(job.results))
+    truth = Reference(load_module(Path(job.assignment) / "reference.py"), bytes.fromhex(job.seed))
+
+    def say(answer: Done) -> None:
+        done.write(msgspec.json.encode(answer) + b"\n")
+        done.flush()
+
+    def body(checks: Checks) -> None:
+        with Zygote(course.assignment.limits) as zygote:
+            for entry in entries:
+                submission = read(entry, course.assignment)
+                if not job.force and results.graded(submission, course.assignment, course.digests, job.device):
+                    say(Done(entry.student))
+                    continue
+                run_id, journal = results.new_run(entry.student)
+                try:
+                    journal.close(run(submission, run_id, course, checks, zygote, journal.add))
+                except GraderError as error:
+                    journal.abandon()
+                    say(Done(entry.student, error=str(error), exit_code=error.exit_code))
+                    if error.exit_code == 5:  # a full disk is full for the next one too
+                        return
+                    continue
+                say(Done(entry.student, graded=True))
+
+    with_checks(Path(job.assignment), course.assignment.hidden_checks, truth, body)
+
+
+def _entries(lines: Iterable[bytes]) -> Iterator[Entry]:
+    for line in lines:
+        task = msgspec.json.decode(line, type=Task)
+        yield Entry(task.student, Path(task.path))
+
+
+def main() -> None:
+    """Serve one job from standard input."""
+    source = sys.stdin.buffer
+    done = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints must not lie among the answers
+    job = msgspec.json.decode(source.readline(), type=Job)
+    try:
+        grade_entries(job, _entries(source), done)
+    except GraderError as error:
+        done.write(msgspec.json.encode(Done("", error=str(error), exit_code=error.exit_code)) + b"\n")
+        done.close()
+
+
+if __name__ == "__main__":
+    main()
