@@ -1,0 +1,1 @@
+"""The tests; `test_<module>.py` is about `grader/<module>.py`."""
