@@ -1,0 +1,51 @@
+"""m + log1p(sum of the others); cross-entropy is softplus of how far the others are ahead."""
+
+import torch
+from torch.nn.functional import softplus
+
+
+def logsumexp(x, dim=-1, keepdim=False):
+    if not x.is_floating_point():
+        raise TypeError("logits are floating-point numbers")
+    z = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+    if x.dim() > 0 and x.shape[dim] == 0:
+        y = z.sum(dim, keepdim=True).log()
+    else:
+        m, largest = z.max(dim, keepdim=True)
+        shift = torch.where(m.isfinite(), m, 0.0)
+        others = torch.zeros_like(z, dtype=torch.bool).scatter(dim, largest, value=True).logical_not()
+        rest = torch.where(others, (z - shift).exp(), 0.0).sum(dim, keepdim=True)
+        y = torch.where(m.isfinite(), shift + rest.log1p(), m)
+    return (y if keepdim else y.squeeze(dim)).to(x.dtype)
+
+
+def cross_entropy(logits, target, *, ignore_index=-100, reduction="mean"):
+    if reduction not in ("none", "sum", "mean"):
+        raise ValueError("reduction is none, sum or mean")
+    if not logits.is_floating_point():
+        raise TypeError("logits are floating-point numbers")
+    if target.dtype not in (torch.int64, torch.uint8):
+        raise RuntimeError("targets are class numbers")
+    axis = 0 if logits.dim() == 1 else 1
+    classes = logits.shape[axis]
+    if classes == 0 or target.shape != logits.shape[:axis] + logits.shape[axis + 1 :]:
+        raise ValueError("the shapes do not belong together")
+    target = target.long()
+    counted = target != ignore_index
+    if (counted & ((target < 0) | (target >= classes))).any():
+        raise IndexError("no such class")
+    index = torch.where(counted, target, 0).unsqueeze(axis)
+    z = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
+    z = torch.where(counted.unsqueeze(axis), z, 0.0)
+    ahead = z - z.gather(axis, index)
+    ahead = ahead.scatter(axis, index, -torch.inf)
+    m = ahead.detach().amax(axis, keepdim=True)
+    m = torch.where(m.isfinite(), m, 0.0)
+    ahead = m + (ahead - m).exp().sum(axis, keepdim=True).log()
+    losses = softplus(ahead, threshold=80).squeeze(axis)
+    losses = torch.where(counted, losses, 0.0)
+    if reduction == "sum":
+        losses = losses.sum()
+    elif reduction == "mean":
+        losses = losses.sum() / counted.sum()
+    return losses.to(logits.dtype)
