@@ -1,0 +1,1 @@
+"""Measurements: ratios and costs taken in turn in one run, never asserted in a test."""

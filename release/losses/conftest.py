@@ -1,0 +1,3 @@
+"""Lets plain `pytest` run the checks of this folder."""
+
+pytest_plugins = ["grader.plugin"]
