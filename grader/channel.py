@@ -15,11 +15,11 @@ __all__ = ["Channel", "Closed", "DeadlineMissed"]
 CHUNK = 1 << 16  # larger ones would be mapped and unmapped by malloc at every call
 
 
-class Closed(Exception):
+class Closed(Exception):  # noqa: N818 - no error: this is how workers end
     """The other side is gone."""
 
 
-class DeadlineMissed(Exception):
+class DeadlineMissed(Exception):  # noqa: N818 - it says more than an error would
     """No complete frame came in time."""
 
 

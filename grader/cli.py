@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 EPILOG = """\
-Exit codes: 0 done; 1 checks failed (check); 2 usage or assignment error; 3 the grader's own fault; 4 unreadable
-submission; 5 this machine refuses (isolation layer, disk); 130 interrupted. `grade` exits 0 once grading has
-finished, whatever the scores.
+\b
+Exit codes:
+  0    done; for grade: grading has finished, whatever the scores
+  1    checks failed, or a release is out of date
+  2    usage, or mistakes in an assignment
+  3    the grader's own fault
+  4    a submission that cannot be read
+  5    this machine refuses: an isolation layer, the disk
+  130  interrupted
 """
 
 
@@ -70,7 +78,9 @@ def check(path: Path, only: str | None, stop_at_first: bool, as_json: bool) -> N
     else:
         hidden = sum(count for exercise, count in manifest.hidden.items() if only in (None, exercise))
         all_ = "all " if passed == len(seen) else ""
-        click.echo(f"\n{all_}{passed} of {len(seen)} public checks passed; {hidden} hidden checks will grade your file.")
+        click.echo(
+            f"\n{all_}{passed} of {len(seen)} public checks passed; {hidden} hidden checks will grade your file."
+        )
     sys.exit(0 if passed == len(seen) else 1)
 
 
@@ -122,6 +132,7 @@ def grade(
     """Grade SUBMISSIONS (files, folders, zips, or a folder of them) and keep every run in the results folder."""
     from grader import grade as grading
     from grader import spec
+    from grader.members import printable
 
     interactive = sys.stderr.isatty()
 
@@ -136,7 +147,7 @@ def grade(
         id_,
         submissions,
         out,
-        jobs=jobs or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else jobs or os.cpu_count() or 1,
+        jobs=jobs or _cores(),
         tier=isolation,
         accept_unsandboxed=accept_unsandboxed,
         force=force,
@@ -146,27 +157,46 @@ def grade(
     if as_json:
         _write(grading.scores_document(report))
     else:
-        _table(report, out)
+        _table(report, out, isolation)
     for student, sentence in report.errors:
-        click.echo(f"grader error: {student}: {sentence}", err=True)
+        click.echo(f"grader error: {printable(student)}: {printable(sentence)}", err=True)
     sys.exit(report.exit_code)
 
 
-def _table(report: GradeReport, out: Path) -> None:
+def _cores() -> int:
+    """The cores this process may use, which in a container or under Slurm are fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def _table(report: GradeReport, out: Path, tier: str) -> None:
+    from collections import Counter
+
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
+    from grader.members import printable
     from grader.model import Outcome
 
-    table = Table("student", "points", "bonus", "pending", "not passed", title=report.assignment.title)
+    table = Table(title=report.assignment.title)
+    table.add_column("student", no_wrap=True, max_width=36)
+    table.add_column("points", justify="right", no_wrap=True)
+    extra = {"bonus": [s.bonus for s in report.scores], "pending": [s.pending_points for s in report.scores]}
+    for name, values in extra.items():
+        if any(values):
+            table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("checks not passed", no_wrap=True)
     for score in report.scores:
-        lost = [check.id for check in score.checks if check.outcome is not Outcome.PASSED and not check.stretch]
-        shown = ", ".join(lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
-        points = f"{score.points:g} / {score.max_points:g}"
-        pending = f"{score.pending_points:g}" if score.pending_points else ""
-        table.add_row(score.student, points, f"{score.bonus:g}" if score.bonus else "", pending, shown)
-    Console().print(table)
-    click.echo(f"isolation: process (limits only, no sandbox); results: {out}, scores: {out / 'scores.json'}")
+        lost = Counter(check.exercise for check in score.checks if check.outcome is not Outcome.PASSED)
+        total = Counter(check.exercise for check in score.checks)
+        shown = "\n".join(f"{exercise} {lost[exercise]}/{total[exercise]}" for exercise in total if lost[exercise])
+        more = [f"{n:g}" if n else "" for n, column in ((score.bonus, "bonus"), (score.pending_points, "pending"))
+                if any(extra[column])]  # fmt: skip
+        table.add_row(Text(printable(score.student)), f"{score.points:g}/{score.max_points:g}", *more, shown)
+    Console(highlight=False).print(table)
+    for student, note in report.notes:
+        click.echo(f"{printable(student)}: {printable(note)}")
+    click.echo(f"isolation: {tier}; results: {out}, scores: {out / 'scores.json'}")
     if report.skipped:
         click.echo(f"{len(report.skipped)} were graded before and have not changed (--force grades them again)")
 
@@ -178,6 +208,9 @@ def _write(document: bytes) -> None:
 
 def main() -> None:
     """Entry point: errors become one sentence on standard error and their exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a sign must not end the command
     try:
         cli(standalone_mode=False)
     except GraderError as error:
@@ -189,3 +222,7 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
+    except Exception:  # noqa: BLE001 - the last resort: told as our fault, with what is needed to mend it
+        click.echo(traceback.format_exc(), err=True)
+        click.echo("grader error: this is a fault of the grader itself; what was graded before is kept", err=True)
+        sys.exit(GraderError.exit_code)

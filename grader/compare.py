@@ -11,6 +11,7 @@ whatever a check gives to :func:`fail`.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, NoReturn
 
 import torch
@@ -27,8 +28,13 @@ def eps(dtype: torch.dtype) -> float:
 
 
 def fail(message: str, kind: str = "wrong", **evidence: Any) -> NoReturn:
-    """Say that the answer is wrong. ``message`` is read by students: it names no hidden value."""
-    raise CheckFailure(Evidence(kind=kind, message=message, **evidence))
+    """Say that the answer is wrong. ``message`` is read by students: it names no hidden value.
+
+    ``evidence``: further fields of :class:`grader.model.Evidence`, or functions that make their text when it is read.
+    """
+    later = {name: value for name, value in evidence.items() if callable(value)}
+    now = {name: value for name, value in evidence.items() if name not in later}
+    raise CheckFailure(Evidence(kind=kind, message=message, **now), later)
 
 
 def _name(dtype: torch.dtype) -> str:
@@ -37,11 +43,13 @@ def _name(dtype: torch.dtype) -> str:
 
 def _tensor(got: object, dtype: torch.dtype, shape: torch.Size, what: str) -> torch.Tensor:
     if got is None and "gradient" in what:
-        fail(f"{what}: none reached the input; was the result detached, or computed from .data or .item()?", "no_gradient")
+        why = "was the result detached, or computed from .data or .item()?"
+        fail(f"{what}: none reached the input; {why}", "no_gradient")
     if got is None:
         fail(f"{what} is None: is a `return` missing?", "type", got="None")
     if type(got) is not torch.Tensor:
-        fail(f"{what} is a {type(got).__name__}, not a tensor", "type", got=describe(got))
+        shown = "" if isinstance(got, torch.Tensor) else describe(got)  # a subclass would speak for itself
+        fail(f"{what} is a {type(got).__name__}, not a tensor", "type", got=shown)
     if got.shape != shape:
         message = f"{what} has shape {tuple(got.shape)}, expected {tuple(shape)}"
         fail(message, "shape", got=describe(got))
@@ -94,22 +102,23 @@ def close(
         fail(
             f"{what} is {_kind_of(is_)} where {_kind_of(should)} was expected",
             "nonfinite",
-            got=describe(answer),
-            expected=describe(rounded),
+            got=partial(describe, answer),
+            expected=partial(describe, rounded),
             detail=f"at index {_index(worst, truth.shape)}: got {number(is_)}, expected {number(should)}",
         )
-    error = (wide - truth).abs() / (eps(dtype) * torch.as_tensor(scale, dtype=torch.float64))
+    unit_size = eps(dtype) * torch.as_tensor(scale, dtype=torch.float64)
+    error = ((wide - truth) / unit_size).abs()  # the sign of a scale must not make an error negative
     error = torch.where(shown.isfinite() & (wide != truth), error, torch.zeros((), dtype=torch.float64))
     if not bool((error <= limit).all()):
         worst = int(error.nan_to_num(nan=math.inf).flatten().argmax().item())
         size = error.flatten()[worst].item()
-        is_, should = wide.flatten()[worst].item(), truth.flatten()[worst].item()
+        is_, exact = wide.flatten()[worst].item(), number(truth.flatten()[worst].item(), torch.float64)
         fail(
             f"{what} is off by {size:.3g} {unit}; {limit:g} are allowed ({reason})",
             "inexact",
-            got=describe(answer),
-            expected=describe(rounded),
-            detail=f"at index {_index(worst, truth.shape)}: got {number(is_)}, expected {number(should)}",
+            got=partial(describe, answer),
+            expected=partial(describe, rounded),
+            detail=f"at index {_index(worst, truth.shape)}: got {number(is_, dtype)}, expected {exact}",
             error=strict_number(size),
             limit=limit,
             unit=unit,
@@ -149,9 +158,11 @@ def same(got: object, expected: object, *, dtype: torch.dtype | None = None, wha
         for index, (mine, theirs) in enumerate(zip(got, expected, strict=True)):
             same(mine, theirs, what=f"{what}[{index}]")
     elif isinstance(expected, dict) and isinstance(got, dict):
-        if list(map(repr, got)) != list(map(repr, expected)) and set(got) != set(expected):
+        # By their text, which tells True from 1 and finds nan again.
+        mine, theirs = ({repr(key): item for key, item in value.items()} for value in (got, expected))
+        if mine.keys() != theirs.keys():
             fail(f"{what} has other keys than expected", "unequal", got=describe(got), expected=describe(expected))
-        for key, value in expected.items():
-            same(got[key], value, what=f"{what}[{key!r}]")
+        for key, value in theirs.items():
+            same(mine[key], value, what=f"{what}[{key}]")
     elif not (got == expected or (got != got and expected != expected)):
         fail(f"{what} is not what was expected", "unequal", got=describe(got), expected=describe(expected))

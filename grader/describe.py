@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
@@ -13,9 +12,10 @@ SHOWN_ELEMENTS = 12  # a row of a small example fits one terminal line
 TEXT_LIMIT = 400
 
 
-def number(value: float) -> str:
-    """A float for people: enough digits to tell float32 values apart, "nan" and "inf" by name."""
-    return str(int(value)) if math.isfinite(value) and value == int(value) and abs(value) < 1e6 else f"{value:.9g}"
+def number(value: float, dtype: torch.dtype = torch.float32) -> str:
+    """A float for people: enough digits to tell values of ``dtype`` apart, "nan" and "inf" by name, -0.0 as "-0"."""
+    short = f"{value:.9g}"
+    return repr(value) if dtype == torch.float64 and float(short) != value else short
 
 
 def _tensor(value: torch.Tensor) -> str:
@@ -25,7 +25,7 @@ def _tensor(value: torch.Tensor) -> str:
     if value.numel() == 0:
         return f"{head} (no elements)"
     if value.numel() <= SHOWN_ELEMENTS:
-        return f"{_nested(value.detach().tolist())} {head}"
+        return f"{_nested(value.detach().tolist(), value.dtype)} {head}"
     if value.dtype == torch.bool or value.dtype.is_complex:
         return head
     flat = value.detach().to(torch.float64).flatten()
@@ -40,10 +40,10 @@ def _tensor(value: torch.Tensor) -> str:
     return ", ".join(parts)
 
 
-def _nested(value: Any) -> str:
+def _nested(value: Any, dtype: torch.dtype) -> str:
     if isinstance(value, list):
-        return "[" + ", ".join(_nested(item) for item in value) + "]"
-    return number(value) if isinstance(value, float) else str(value)
+        return "[" + ", ".join(_nested(item, dtype) for item in value) + "]"
+    return number(value, dtype) if isinstance(value, float) else str(value)
 
 
 def describe(value: object) -> str:
@@ -51,17 +51,22 @@ def describe(value: object) -> str:
     if isinstance(value, torch.Tensor):
         text = _tensor(value)
     elif isinstance(value, float):
-        text = number(value)
+        text = number(value, torch.float64)  # a Python float is one
     elif isinstance(value, (list, tuple)):
-        inner = ", ".join(describe(item) for item in value[:SHOWN_ELEMENTS])
+        inner = _shown([describe(item) for item in value[:SHOWN_ELEMENTS]], len(value))
         text = f"({inner})" if isinstance(value, tuple) else f"[{inner}]"
     elif isinstance(value, dict):
-        text = "{" + ", ".join(f"{key!r}: {describe(item)}" for key, item in list(value.items())[:SHOWN_ELEMENTS]) + "}"
+        pairs = [f"{key!r}: {describe(item)}" for key, item in list(value.items())[:SHOWN_ELEMENTS]]
+        text = "{" + _shown(pairs, len(value)) + "}"
     elif isinstance(value, torch.dtype):
         text = str(value)
     else:
         text = repr(value)
     return text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 1] + "…"
+
+
+def _shown(parts: list[str], length: int) -> str:
+    return ", ".join(parts) + (f", … {length} in all" if length > len(parts) else "")
 
 
 def call_text(name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> str:

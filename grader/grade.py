@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from grader.errors import EnvironmentRefused, GraderError, SpecError
 from grader.intake import Entry, entries
 from grader.isolation import require
 from grader.job import Done, Job, Task
-from grader.model import WIRE_VERSION, Assignment, Score
+from grader.model import WIRE_VERSION, Assignment, Run, Score
 from grader.score import score
 from grader.secret import course_secret, hash_of
 from grader.store import Results, write_atomically
@@ -32,12 +33,13 @@ class GradeReport(msgspec.Struct, frozen=True):
 
     assignment: Assignment
     scores: tuple[Score, ...]
+    notes: tuple[tuple[str, str], ...]  # student, sentence: why a file could not be used, or what was made of it
     skipped: tuple[str, ...]  # graded before, with the same digests
     errors: tuple[tuple[str, str], ...]  # student, sentence
     exit_code: int
 
 
-def grade(
+def grade(  # noqa: PLR0913 - one per option of the command
     course: Path,
     assignment_id: str,
     paths: Sequence[Path],
@@ -78,12 +80,17 @@ def grade(
     report = GradeReport(
         assignment=assignment,
         scores=tuple(score(runs, assignment, digests) for _, runs in graded if runs),
+        notes=tuple((student, note) for student, runs in graded if runs for note in _notes(runs[-1])),
         skipped=tuple(sorted(answer.student for answer in answers if not answer.graded and not answer.error)),
         errors=tuple((answer.student, answer.error) for answer in answers if answer.error),
         exit_code=max((answer.exit_code for answer in answers if answer.error), default=0),
     )
     write_atomically(out / "scores.json", scores_document(report))
     return report
+
+
+def _notes(run: Run) -> list[str]:
+    return [run.problem] * bool(run.problem) + list(run.warnings)
 
 
 def scores_document(report: GradeReport) -> bytes:
@@ -122,7 +129,11 @@ class _Slots:
                 child.kill()
             raise
         if self.fatal is not None:
-            raise SpecError([self.fatal.error]) if self.fatal.exit_code == SpecError.exit_code else GraderError(self.fatal.error)
+            raise (
+                SpecError([self.fatal.error])
+                if self.fatal.exit_code == SpecError.exit_code
+                else GraderError(self.fatal.error)
+            )
         return sorted(self.answers, key=lambda answer: answer.student)
 
     def _take(self) -> tuple[Entry, int] | None:
@@ -144,13 +155,15 @@ class _Slots:
             with subprocess.Popen(
                 [sys.executable, "-m", "grader.slot"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
             ) as child:
-                assert child.stdin and child.stdout
+                assert child.stdin is not None
+                assert child.stdout is not None
                 self.children.add(child)
                 line = b""
                 try:
                     child.stdin.write(msgspec.json.encode(self.job) + b"\n")
                     while task is not None:
-                        child.stdin.write(msgspec.json.encode(Task(task[0].student, str(task[0].path.resolve()))) + b"\n")
+                        message = Task(task[0].student, os.fsencode(task[0].path))
+                        child.stdin.write(msgspec.json.encode(message) + b"\n")
                         child.stdin.flush()
                         line = child.stdout.readline()
                         if not line:

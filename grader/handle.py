@@ -7,12 +7,12 @@ sees the same values from both.
 
 from __future__ import annotations
 
-import os
+import builtins as python
 import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -21,12 +21,26 @@ from grader.channel import Channel, Closed, DeadlineMissed
 from grader.compare import fail
 from grader.isolation import WorkerProcess, Zygote
 from grader.model import CheckFailure, Evidence, Limits
-from grader.output import Output
+from grader.output import Flooded, Output
 from grader.student import StudentModule, fault_of
 
-__all__ = ["Function", "Handle", "LocalHandle", "RemoteHandle", "WorkerLost"]
+__all__ = ["Function", "Handle", "LocalHandle", "RemoteHandle", "WorkerLost", "exception_word"]
+
+EXCEPTIONS = frozenset(name for name in vars(python) if isinstance(getattr(python, name), type))
 
 LOAD_ATTEMPTS = 4  # top-level statements that hang or crash are left out one by one, up to three of them
+
+DETAIL_LIMIT = 4000  # characters: a class keeps one detail for each check
+NO_GRADIENTS = "the answer is not a value with its gradients"  # only a worker that lies answers so
+
+
+def exception_word(builtins: object) -> str:
+    """What a student may read of an exception: the first name in ``builtins`` that is one of Python's own types.
+
+    Any other word would be the worker's, which could spell a hidden input in it.
+    """
+    names = builtins if isinstance(builtins, list) else []
+    return next((name for name in names if isinstance(name, str) and name in EXCEPTIONS), "an exception")
 
 
 class WorkerLost(CheckFailure):
@@ -52,12 +66,18 @@ class Function:
         A gradient is None where no graph leads back to the argument. ``cotangent`` defaults to ones.
         """
         reply = self._handle.ask("vjp", self._name, args, kwargs, wrt=tuple(wrt), cotangent=cotangent)
-        return _pair(reply)
+        value, gradients = _pair(reply)
+        if type(gradients) is not tuple or len(gradients) != len(wrt) or not all(map(_is_gradient, gradients)):
+            fail(NO_GRADIENTS, "type")
+        return value, gradients
 
     def hvp(self, *args: Any, wrt: int = 0, vector: torch.Tensor | None = None, **kwargs: Any) -> tuple[Any, Any]:
         """``(gradient, Hessian @ vector)`` of ``value.sum()`` for argument ``wrt``; None where there is no graph."""
         reply = self._handle.ask("hvp", self._name, args, kwargs, wrt=wrt, vector=vector)
-        return _pair(reply)
+        gradient, product = _pair(reply)
+        if not (_is_gradient(gradient) and _is_gradient(product)):
+            fail(NO_GRADIENTS, "type")
+        return gradient, product
 
     def raises(self, types: type[BaseException] | tuple[type[BaseException], ...], *args: Any, **kwargs: Any) -> None:
         """The call raises one of ``types`` (or a subclass), else CheckFailure.
@@ -69,15 +89,28 @@ class Function:
         reply = self._handle.request("call", self._name, args, kwargs)
         if "value" in reply:
             fail(f"`{self._name}` returned a value where it should raise {wanted}", "no_error")
-        raised = reply.get("raised")
-        if raised is None or "NotImplementedError" in raised["builtins"] or not set(names) & set(raised["builtins"]):
+        match reply:
+            case {"raised": {"builtins": list(raised)}} if "NotImplementedError" not in raised:
+                right = any(name in raised for name in names)
+            case _:
+                right = False
+        if not right:
             self._handle.explain(self._name, reply, f" where it should raise {wanted}")
 
 
-def _pair(reply: Any) -> Any:
-    if type(reply) is not tuple or len(reply) != 2:  # only a worker that lies answers so
-        fail("the answer is not a value with its gradients", "type")
-    return reply
+def _pair(reply: Any) -> tuple[Any, Any]:
+    if type(reply) is not tuple or len(reply) != 2:
+        fail(NO_GRADIENTS, "type")
+    return reply[0], reply[1]
+
+
+def _is_gradient(told: Any) -> bool:
+    return told is None or type(told) is torch.Tensor
+
+
+def _line(told: Any) -> int | None:
+    """A line number that fits into a record, if ``told`` is one."""
+    return told if type(told) is int and 0 < told < 2**31 else None
 
 
 class Handle(ABC):
@@ -87,7 +120,8 @@ class Handle(ABC):
         self._source = source
         self._file = file
         self._scenarios = scenarios
-        self.faults: list[dict[str, Any]] = []  # top-level statements that raised, hung or crashed
+        self.faults: list[dict[str, Any]] = []  # top-level statements that raised
+        self.losses: list[dict[str, Any]] = []  # those that hung or ended the process, and were left out
         self.last_call: tuple[str, tuple[Any, ...], dict[str, Any]] | None = None
 
     def __getattr__(self, name: str) -> Function:
@@ -112,22 +146,29 @@ class Handle(ABC):
         """Raise the CheckFailure for an answer that is no value."""
         match reply:
             case {"missing": str()}:
-                why = f"; line {self.faults[0]['line']} raised when the file was loaded" if self.faults else ""
-                fail(f"{self._file} defines no function `{name}`{why}", "missing", detail=str(self.faults or ""))
-            case {"raised": {"builtins": list(builtins), "text": str(text), "line": line, "name": str(own)}}:
+                faults = self.losses + self.faults
+                why = f"; line {faults[0]['line']} failed when the file was loaded" if faults else ""
+                fail(
+                    f"{self._file} defines no function `{name}`{why}",
+                    "missing",
+                    detail=str(faults or "")[:DETAIL_LIMIT],
+                )
+            case {"raised": {"builtins": list(builtins), "text": str(text), "line": told, "name": str(own)}}:
+                line = _line(told)
                 if "NotImplementedError" in builtins:
                     fail(f"`{name}` is not written yet: it raises NotImplementedError", "not_implemented", line=line)
-                kind = next((known for known in builtins if isinstance(known, str)), "an exception")[:40]
-                where = f" at line {line} of {self._file}" if isinstance(line, int) else ""
+                kind = exception_word(builtins)
+                where = f" at line {line} of {self._file}" if line is not None else ""
                 memory = kind == "MemoryError" or "can't allocate memory" in text
                 fail(
                     f"`{name}` raised {kind}{instead}{where}",
                     "memory" if memory else "wrong_error" if instead else "raised",
-                    detail=f"{own[:80]}: {text}",
-                    line=line if isinstance(line, int) else None,
+                    detail=f"{own[:80]}: {text}"[:DETAIL_LIMIT],
+                    line=line,
                 )
             case {"unsendable": str(text)}:
-                fail(f"`{name}` returned something that is not plain data (tensors, numbers, text, lists)", "type", detail=text)
+                message = f"`{name}` returned something that is not plain data (tensors, numbers, text, lists)"
+                fail(message, "type", detail=text[:DETAIL_LIMIT])
         fail("the worker's answer has an unknown form", "protocol")
 
     @abstractmethod
@@ -142,11 +183,13 @@ class LocalHandle(Handle):
     """Executes the submission in this process, through the same encoding as a worker would."""
 
     def __init__(self, source: str, file: str, scenarios: str | None = None) -> None:
-        """Load the submission. Raises SyntaxError."""
+        """Load the submission. Raises SyntaxError; KeyboardInterrupt passes through as in :meth:`request`."""
         super().__init__(source, file, scenarios)
         self._module = StudentModule(source, file)
         self._module.execute(range(len(self._module.statements)))
         self.faults = self._module.faults
+        if any("KeyboardInterrupt" in fault["builtins"] for fault in self.faults):
+            raise KeyboardInterrupt
 
     def request(self, op: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], **more: Any) -> dict[str, Any]:
         """See Handle.request. KeyboardInterrupt passes through: at home it is the student who pressed it."""
@@ -158,7 +201,7 @@ class LocalHandle(Handle):
         try:
             return _through_the_wire(answer, reply=True)
         except wire.ProtocolError as error:
-            return {"unsendable": str(error)}
+            return {"unsendable": fault_of(error, self._file)["text"]}
 
 
 def _through_the_wire(message: dict[str, Any], *, reply: bool) -> dict[str, Any]:
@@ -192,6 +235,7 @@ class RemoteHandle(Handle):
     def fresh(self) -> None:
         """The next call goes to a new worker."""
         if self._worker is not None:
+            self.output.finish(self._worker.output)
             self._worker.end()
             self._worker = None
         self.served = set()
@@ -209,7 +253,9 @@ class RemoteHandle(Handle):
         late = self._timeouts.get(self._exercise, 0) >= self._limits.timeouts
         seconds = self._limits.late_call_s if late else self._limits.call_s
         try:
-            return self._exchange({"op": op, "name": name, "args": args, "kwargs": kwargs, **more}, seconds, f"`{name}`")
+            return self._exchange(
+                {"op": op, "name": name, "args": args, "kwargs": kwargs, **more}, seconds, f"`{name}`"
+            )
         except WorkerLost as lost:
             if lost.evidence.kind == "timeout":
                 self._timeouts[self._exercise] = self._timeouts.get(self._exercise, 0) + 1
@@ -231,14 +277,16 @@ class RemoteHandle(Handle):
             self._lose("timeout", f"{what} did not finish within {seconds:g} s")
         except Closed:
             self._lose("crash", f"{what} ended the whole process")
+        except Flooded:
+            self._lose("output", f"{what} printed more than {self._limits.output_kill_mb} MiB")
         except wire.ProtocolError as error:
             if channel.sent:
                 self._lose("protocol", f"{what} answered in a way that is not allowed", str(error))
             raise  # the check asked for something that cannot be sent: not the student's fault
 
-    def _lose(self, kind: str, message: str, detail: str = "") -> None:
+    def _lose(self, kind: str, message: str, detail: str = "") -> NoReturn:
         assert self._worker is not None
-        self.output.drain(self._worker.output)
+        self.output.finish(self._worker.output)
         exit_ = self._worker.end()
         self._worker = None
         self.served = set()
@@ -249,44 +297,53 @@ class RemoteHandle(Handle):
     def _load(self) -> None:
         """Start a worker and execute the file in it; a statement that hangs or crashes is found and left out."""
         for _ in range(LOAD_ATTEMPTS):
-            count = self._open()
+            lines = self._open()
             if self._broken is not None:
                 return
-            indices = [index for index in range(count) if index not in self._left_out]
+            indices = [index for index in range(len(lines)) if index not in self._left_out]
             try:
                 self._execute(indices)
                 return
             except WorkerLost:
-                self._find_culprit(indices)
+                self._find_culprit(indices, lines)
         self._broken = Evidence(kind="load", message=f"{self._file} hangs or crashes when it is loaded")
 
-    def _open(self) -> int:
+    def _open(self) -> list[int]:
+        """A new worker with the file parsed; the line of each top-level statement."""
         self._worker = self._zygote.fork()
         self.workers += 1
+        self.output.begin()
         try:
-            reply = self._exchange({"op": "open", "source": self._source, "file": self._file}, self._limits.call_s, "loading")
+            reply = self._exchange(
+                {"op": "open", "source": self._source, "file": self._file}, self._limits.call_s, "loading"
+            )
         except WorkerLost as lost:
             self._broken = lost.evidence
-            return 0
-        if type(reply.get("statements")) is not int:
-            self._broken = Evidence(kind="load", message=f"{self._file} cannot be compiled", detail=str(reply))
-            return 0
-        return int(reply["statements"])
+            return []
+        lines = reply.get("lines")
+        if not isinstance(lines, list) or not all(isinstance(line, int) for line in lines):
+            self._broken = Evidence(
+                kind="load", message=f"{self._file} cannot be compiled", detail=str(reply)[:DETAIL_LIMIT]
+            )
+            return []
+        return lines
 
     def _execute(self, indices: Iterable[int]) -> None:
         reply = self._exchange({"op": "execute", "indices": list(indices)}, self._limits.call_s, "loading")
-        known = [fault for fault in self.faults if fault["name"] == "WorkerLost"]
-        self.faults = known + [fault for fault in reply.get("faults", []) if isinstance(fault.get("line"), int)]
+        told = reply.get("faults")
+        faults = told if isinstance(told, list) else []
+        self.faults = [fault for fault in faults if isinstance(fault, dict) and _line(fault.get("line"))]
 
-    def _find_culprit(self, indices: list[int]) -> None:
+    def _find_culprit(self, indices: list[int], lines: list[int]) -> None:
         """Execute one statement at a time until one of them loses the worker; that one is left out from now on."""
         self._open()
+        if self._broken is not None:
+            return
         for index in indices:
             try:
                 self._execute([index])
             except WorkerLost as lost:
                 self._left_out.add(index)
-                line = StudentModule(self._source, self._file).statements[index].lineno
-                self.faults.append(fault_of(lost, self._file) | {"line": line})
+                self.losses.append({"line": lines[index], "name": lost.evidence.kind, "builtins": []})
                 return
         self.fresh()  # it went well this time: try the whole once more

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from types import TracebackType
+from typing import Self
 
 from grader.errors import EnvironmentRefused, GraderError, UsageError
 from grader.model import Isolation, Limits
@@ -29,6 +30,7 @@ __all__ = ["TIERS", "Exit", "WorkerProcess", "Zygote", "confine", "require"]
 TIERS = ("process",)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 START_TIMEOUT_S = 120.0  # a cold `import torch` from a network file system has been seen to take a minute
+REPLY_TIMEOUT_S = 20.0  # a fork or a kill takes 20 ms; a submission can stop its zygote
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/nonexistent",
@@ -109,8 +111,9 @@ class WorkerProcess:
         except GraderError:  # in the process tier a submission can kill the zygote, and its workers die with it
             self.zygote.restart()
             status = signal.SIGKILL
-        self.sock.close()
-        os.close(self.output)
+        finally:
+            self.sock.close()
+            os.close(self.output)
         return Exit(status)
 
 
@@ -136,18 +139,34 @@ class Zygote:
                 stdin=subprocess.DEVNULL,
             )
         ours.settimeout(START_TIMEOUT_S)
-        hello = self._reply()
-        if hello.get("threads") != 1:
+        try:
+            threads = self._reply().get("threads")
+            if threads != 1:
+                raise GraderError(f"the zygote has {threads} threads; a fork would copy only one of them")
+        except GraderError:
+            self.process.kill()
             self.close()
-            raise GraderError(f"the zygote has {hello.get('threads')} threads; a fork would copy only one of them")
+            raise
+        ours.settimeout(REPLY_TIMEOUT_S)
 
     def fork(self) -> WorkerProcess:
         """A new worker. The one before must have ended."""
+        try:
+            return self._fork()
+        except GraderError:  # in the process tier, what an earlier submission left behind can have killed the zygote
+            self.restart()
+            return self._fork()
+
+    def _fork(self) -> WorkerProcess:
         ours, theirs = socket.socketpair()
         reader, writer = os.pipe()
         os.set_blocking(reader, False)
         try:
             self.request({"op": "fork"}, theirs.fileno(), writer)
+        except GraderError:
+            ours.close()
+            os.close(reader)
+            raise
         finally:
             theirs.close()
             os.close(writer)
@@ -172,7 +191,8 @@ class Zygote:
         return reply
 
     def restart(self) -> None:
-        """A new zygote in the place of one that is gone."""
+        """A new zygote in the place of one that is gone, or does not answer."""
+        self.process.kill()
         self.close()
         self._start()
 
@@ -186,8 +206,10 @@ class Zygote:
             self.process.kill()
         self.process.wait()
 
-    def __enter__(self) -> Zygote:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()

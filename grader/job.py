@@ -25,7 +25,7 @@ class Task(msgspec.Struct, frozen=True):
     """One entry to grade."""
 
     student: str
-    path: str
+    path: bytes  # as the file system spells it, which need not be UTF-8
 
 
 class Done(msgspec.Struct, frozen=True):

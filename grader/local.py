@@ -24,9 +24,10 @@ def find_release(path: Path) -> tuple[Path, Path]:
     folder = path if path.is_dir() else path.parent
     if not (folder / MANIFEST).is_file():
         raise UsageError(
-            f"{folder} is not a release folder: it has no {MANIFEST}. Go to the folder you were given, or name a file in it"
+            f"{folder} is not a release folder: it has no {MANIFEST}."
+            " Go to the folder you were given, or name a file in it"
         )
-    return folder, path if path.is_file() else folder / read_manifest(folder).assignment.file
+    return folder, folder / read_manifest(folder).assignment.file if path.is_dir() else path
 
 
 def open_handle(folder: Path, file: Path, assignment: Assignment) -> LocalHandle:
@@ -42,8 +43,12 @@ def open_handle(folder: Path, file: Path, assignment: Assignment) -> LocalHandle
 
 
 def open_reference(folder: Path) -> RecordedReference:
-    """The expected answers that came with the release."""
-    return RecordedReference(msgspec.json.decode((folder / "checks" / "expected.json").read_bytes(), type=dict[str, str]))
+    """The expected answers that came with the release. Raises UsageError with the reason."""
+    path = folder / "checks" / "expected.json"
+    try:
+        return RecordedReference(msgspec.json.decode(path.read_bytes(), type=dict[str, str]))
+    except (OSError, msgspec.MsgspecError) as error:
+        raise UsageError(f"{path} cannot be read: {error}. Get a fresh copy of the release") from None
 
 
 def check(
@@ -59,6 +64,9 @@ def check(
     if only is not None and only not in exercises:
         raise UsageError(f"there is no exercise `{only}`; this assignment has: {', '.join(exercises)}")
     wanted = [check for check in manifest.assignment.checks if only in (None, check.exercise)]
+    for item in wanted:
+        if not (folder / item.file).is_file():
+            raise UsageError(f"{folder / item.file} is missing. Get a fresh copy of the release")
     seen: dict[str, Observation] = {}
 
     def body(checks: Checks) -> None:

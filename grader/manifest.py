@@ -26,7 +26,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a release folder. Raises UsageError with the reason."""
+    path = folder / MANIFEST
     try:
-        return msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except (OSError, msgspec.MsgspecError) as error:
-        raise UsageError(f"{folder / MANIFEST} cannot be read: {error}. Get a fresh copy of the release") from None
+        raise UsageError(f"{path} cannot be read: {error}. Get a fresh copy of the release") from None
+    if manifest.schema != SCHEMA:
+        raise UsageError(f"{path} has schema {manifest.schema}, this grader reads {SCHEMA}: one of the two is too old")
+    return manifest

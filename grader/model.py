@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import msgspec
 
 __all__ = [
+    "WIRE_VERSION",
     "Assignment",
     "Case",
     "Check",
@@ -30,7 +32,6 @@ __all__ = [
     "Run",
     "Score",
     "Submission",
-    "WIRE_VERSION",
     "strict_number",
 ]
 
@@ -156,15 +157,32 @@ class Evidence(_Frozen, frozen=True, omit_defaults=True):
 
 
 class CheckFailure(Exception):  # noqa: N818 - it is the verdict "failed", not an error of the program
-    """Raised inside a check to say: the student's answer is wrong, and here is the evidence."""
+    """Raised inside a check to say: the student's answer is wrong, and here is the evidence.
 
-    def __init__(self, evidence: Evidence) -> None:
+    ``later`` are fields of the evidence that cost something to put into words; they are made when somebody reads them.
+    """
+
+    def __init__(self, evidence: Evidence, later: Mapping[str, Callable[[], str]] | None = None) -> None:
         super().__init__(evidence.message)
-        self.evidence = evidence
+        self._evidence = evidence
+        self._later = dict(later or {})
+
+    @property
+    def kind(self) -> str:
+        """The kind of the evidence."""
+        return self._evidence.kind
+
+    @property
+    def evidence(self) -> Evidence:
+        """All of the evidence."""
+        if self._later:
+            self._evidence = msgspec.structs.replace(self._evidence, **{k: make() for k, make in self._later.items()})
+            self._later = {}
+        return self._evidence
 
 
 class Case(_Frozen, frozen=True, omit_defaults=True):
-    """One parametrised case of a check whose points are split."""
+    """One case of a parametrised check."""
 
     id: str
     outcome: Outcome

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from grader.model import Limits
 
-__all__ = ["Output"]
+__all__ = ["Flooded", "Output"]
+
+
+class Flooded(Exception):  # noqa: N818 - it says more than an error would
+    """A worker printed more than it may."""
 
 
 class Output:
@@ -17,21 +22,34 @@ class Output:
         self._head = bytearray()
         self._tail = bytearray()
         self.total = 0
+        self._most = limits.output_kill_mb * 2**20
+        self._allowed = self._most
+
+    def begin(self) -> None:
+        """A new worker, with the whole allowance."""
+        self._allowed = self.total + self._most
 
     def drain(self, fd: int) -> None:
-        """Take whatever can be read now from the non-blocking descriptor ``fd``."""
+        """Take what can be read now from the non-blocking descriptor ``fd``. Raises Flooded past the allowance."""
         try:
             data = os.read(fd, 1 << 16)
         except BlockingIOError:
             return
         self.add(data)
+        if self.total > self._allowed:
+            raise Flooded
+
+    def finish(self, fd: int) -> None:
+        """Take what a worker that is about to be ended has printed last; not more than a pipe holds."""
+        with contextlib.suppress(BlockingIOError, Flooded):
+            self.add(os.read(fd, 1 << 20))  # the largest pipe an ordinary user can have
 
     def add(self, data: bytes) -> None:
         """Take ``data`` as printed."""
         self.total += len(data)
         room = self._half - len(self._head)
         self._head += data[:room]
-        self._tail += data[room:] if room > 0 else data
+        self._tail += data[room:]
         if len(self._tail) > self._half:
             del self._tail[: len(self._tail) - self._half]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.errors import GraderError
 from grader.handle import LocalHandle
 from grader.local import open_handle, open_reference
 from grader.manifest import read_manifest
@@ -40,6 +41,7 @@ def _module_handle(request: pytest.FixtureRequest) -> LocalHandle:
 @pytest.fixture
 def student(_module_handle: LocalHandle) -> LocalHandle:
     """The student's file."""
+    _module_handle.last_call = None  # of the check before
     return _module_handle
 
 
@@ -56,11 +58,13 @@ def pytest_runtest_makereport(
     """A CheckFailure is shown in the words of ``grader check`` instead of a traceback of the grader."""
     report = yield
     error = call.excinfo.value if call.excinfo is not None else None
+    if isinstance(error, GraderError):  # the student's file cannot be used, or the release is damaged
+        report.longrepr = str(error)
     if isinstance(error, CheckFailure) and isinstance(item, pytest.Function):
         assignment = read_manifest(_folder(item.path)).assignment
-        function = item.originalname
-        check = next((check for check in assignment.checks if check.function == function), None)
-        if check is not None:
-            evidence = with_input(error.evidence, item.funcargs["student"], item)
-            report.longrepr = failure_text(check, assignment.file, evidence)
+        place = (f"checks/{item.path.name}", item.originalname)
+        check = next((check for check in assignment.checks if (check.file, check.function) == place), None)
+        handle = item.funcargs.get("student")
+        if check is not None and isinstance(handle, LocalHandle):
+            report.longrepr = failure_text(check, assignment.file, with_input(error.evidence, handle.last_call, item))
     return report

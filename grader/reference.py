@@ -10,6 +10,7 @@ import base64
 import hashlib
 import hmac
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -24,7 +25,7 @@ __all__ = ["PUBLIC_SEED", "RecordedReference", "Reference", "SharedInputChanged"
 PUBLIC_SEED = b"public"
 
 
-class SharedInputChanged(Exception):
+class SharedInputChanged(Exception):  # noqa: N818 - it is our fault, whatever it is called
     """A check changed a tensor that all submissions share: our fault."""
 
 
@@ -100,7 +101,9 @@ class RecordedReference:
         def call(*args: Any, **kwargs: Any) -> Any:
             key = _key(name, args, kwargs)
             if key not in self._recorded:
-                raise LookupError(f"expected.json has no answer for this call of `reference.{name}`; was a check changed?")
+                raise LookupError(
+                    f"expected.json has no answer for this call of `reference.{name}`; was a check changed?"
+                )
             return wire.unpack_frame(base64.b64decode(self._recorded[key]))["value"]
 
         return call
@@ -114,5 +117,6 @@ def load_module(path: Path) -> ModuleType:
     module = ModuleType("reference")
     if path.exists():
         module.__file__ = str(path)
-        exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), module.__dict__)
+        sys.modules["reference"] = module  # dataclasses look their module up
+        exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - trusted
     return module

@@ -13,9 +13,9 @@ from pathlib import Path
 import jinja2
 import msgspec
 
-from grader.errors import SpecError
+from grader.errors import SpecError, UsageError
 from grader.handle import LocalHandle
-from grader.manifest import MANIFEST, SCHEMA, Manifest
+from grader.manifest import MANIFEST, SCHEMA, Manifest, read_manifest
 from grader.model import Assignment, Outcome
 from grader.reference import PUBLIC_SEED, Reference, load_module
 from grader.session import Checks, with_checks
@@ -23,6 +23,8 @@ from grader.store import write_atomically
 from grader.stubs import make_stub
 
 __all__ = ["build", "differences", "write"]
+
+LEFT_BEHIND = {"__pycache__", ".pytest_cache"}  # by running the checks in the release itself
 
 PYTEST_INI = """\
 [pytest]
@@ -61,10 +63,10 @@ def _handout(assignment: Assignment, folder: Path) -> bytes:
     path = folder / "handout.md"
     if not path.exists():
         return f"# {assignment.title}\n".encode()
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False)  # noqa: S701 - Markdown, from us
     try:
         text = environment.from_string(path.read_text(encoding="utf-8")).render(assignment=assignment)
-    except jinja2.TemplateError as error:
+    except Exception as error:  # noqa: BLE001 - an expression in a template may raise anything
         raise SpecError([f"{path}: {type(error).__name__}: {error}"]) from None
     return text.encode()
 
@@ -77,15 +79,17 @@ def _expected(assignment: Assignment, folder: Path, solution: bytes, stub: bytes
     problems: list[str] = []
 
     def body(checks: Checks) -> None:
-        solved = LocalHandle(solution.decode(), assignment.file, scenarios)
-        unsolved = LocalHandle(stub.decode(), assignment.file, scenarios)
+        solved = LocalHandle(solution.decode("utf-8-sig"), assignment.file, scenarios)
+        unsolved = LocalHandle(stub.decode("utf-8-sig"), assignment.file, scenarios)
         for check in assignment.public_checks:
             seen = checks.play(check, solved)
             if seen.outcome is not Outcome.PASSED:
                 why = f"{seen.evidence.message}\n{seen.evidence.detail}" if seen.evidence else ""
                 problems.append(f"{check.file}:{check.line}: the solution does not pass `{check.id}`: {why}")
             if checks.play(check, unsolved).outcome is Outcome.PASSED:
-                problems.append(f"{check.file}:{check.line}: the empty stub passes `{check.id}`; make it demand a value")
+                problems.append(
+                    f"{check.file}:{check.line}: the empty stub passes `{check.id}`; make it demand a value"
+                )
 
     with_checks(folder, assignment.public_checks, truth, body)
     if problems:
@@ -120,21 +124,26 @@ def differences(files: dict[str, bytes], folder: Path) -> list[str]:
             lines.append(f"{path} is missing")
         elif path.read_bytes() != data:
             lines.append(f"{path} differs from what the assignment makes")
-    known = {folder / name for name in files}
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path not in known and not {"__pycache__", ".pytest_cache"} & set(path.parts):
-            lines.append(f"{path} belongs to no release")
-    return lines
+    foreign = (path for path in _below(folder) if path.relative_to(folder).as_posix() not in files)
+    return lines + [f"{path} belongs to no release" for path in foreign]
+
+
+def _below(folder: Path) -> list[Path]:
+    there = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return [path for path in there if not LEFT_BEHIND & set(path.relative_to(folder).parts)]
 
 
 def write(files: dict[str, bytes], folder: Path) -> None:
-    """Write the release into ``folder``, and remove files that an earlier release left there."""
+    """Write the release into ``folder``, and remove what the release that was there before does not share with it."""
+    try:
+        before = set(read_manifest(folder).files)
+    except UsageError:
+        before = set()
     for name, data in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_bytes() != data:
             write_atomically(path, data)
-    for line in differences(files, folder):
-        stale = Path(line.removesuffix(" belongs to no release"))
-        if line.endswith(" belongs to no release"):
-            stale.unlink()
+    for path in _below(folder):
+        if path.relative_to(folder).as_posix() in before - files.keys():
+            path.unlink()

@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from grader import __version__
-from grader.handle import RemoteHandle
+from grader.handle import RemoteHandle, exception_word
 from grader.isolation import Zygote
 from grader.model import Assignment, Check, Evidence, Isolation, Outcome, Record, Run, Submission
 from grader.session import Checks, Observation
@@ -72,7 +72,11 @@ def run(
         finally:
             handle.close()
         output = handle.output.text()
-        warnings += tuple(f"line {fault['line']} raised {_kind(fault)} when the file was loaded" for fault in handle.faults)
+        warnings += tuple(f"line {loss['line']} ({loss['name']}) was left out when loading" for loss in handle.losses)
+        warnings += tuple(
+            f"line {fault['line']} raised {exception_word(fault.get('builtins'))} when loading"
+            for fault in handle.faults
+        )
     return Run(
         schema=SCHEMA,
         assignment=course.assignment.id,
@@ -91,12 +95,6 @@ def run(
         problem=submission.problem,
         output=output,
     )
-
-
-def _kind(fault: dict[str, object]) -> str:
-    builtins = fault.get("builtins")
-    first = builtins[0] if isinstance(builtins, list) and builtins else "an exception"
-    return str(first)[:40]
 
 
 def _record(
@@ -134,10 +132,15 @@ class _Sitting:
             # A needed check that failed only because of an earlier call has passed in pass 2: its followers now run.
             if not any(self.ready(check) for check in todo):
                 break
-            self.handle.fresh()
+            self.fresh()
         for check in todo:
             self.settle(check, Observation(Outcome.SKIPPED, 0.0))
         return [self.settled[check.id] for check in self.course.assignment.hidden_checks]
+
+    def fresh(self) -> None:
+        """What follows begins anew: another worker, no fixture left."""
+        self.handle.fresh()
+        self.checks.rest()
 
     def ready(self, check: Check) -> bool:
         """Everything that ``check`` needs has passed."""
@@ -159,14 +162,14 @@ class _Sitting:
                 continue
             first_served = not self.handle.served
             seen = self.checks.play(check, self.handle)
-            if seen.evidence is not None and seen.evidence.kind == "memory":
+            if seen.kind == "memory":
                 self.handle.fresh()  # what it hoards would starve the checks after it
             if seen.outcome is Outcome.PASSED or first_served:
                 self.settle(check, seen)
             else:
                 doubtful.append((check, seen))
         if doubtful:
-            self.handle.fresh()
+            self.fresh()
         for check, seen in reversed(doubtful):
             first_served = not self.handle.served
             again = self.checks.play(check, self.handle)
@@ -175,7 +178,7 @@ class _Sitting:
             elif first_served:
                 self.settle(check, again, unstable=True)
             else:
-                self.handle.fresh()
+                self.fresh()
                 self.settle(check, self.checks.play(check, self.handle), unstable=True)
-                self.handle.fresh()
+                self.fresh()
         return skipped

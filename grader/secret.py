@@ -24,7 +24,9 @@ def course_secret(course: Path) -> tuple[bytes, bool]:
         except ValueError:
             secret = b""
         if len(secret) != SIZE:
-            raise UsageError(f"{path} does not hold {SIZE} bytes in hexadecimal; restore it from a backup, or delete it")
+            raise UsageError(
+                f"{path} does not hold {SIZE} bytes in hexadecimal; restore it from a backup, or delete it"
+            )
         return secret, False
     secret = secrets.token_bytes(SIZE)
     path.parent.mkdir(exist_ok=True)

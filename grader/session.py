@@ -8,32 +8,42 @@ pytest is pinned for grading, and a test compares the outcomes with those of pla
 
 from __future__ import annotations
 
+import itertools
 import os
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 import pytest
-from _pytest.runner import SetupState
 
 from grader.describe import call_text, size_of
 from grader.errors import GraderError, SpecError
 from grader.handle import Handle
 from grader.model import Case, Check, CheckFailure, Evidence, Outcome
 
+if TYPE_CHECKING:
+    from _pytest.runner import SetupState
+
 __all__ = ["Checks", "Observation", "Truth", "with_checks", "with_input"]
 
-UNUSED_PLUGINS = (
-    "cacheprovider capture debugging doctest faulthandler junitxml legacypath logging monkeypatch pastebin recwarn "
-    "setuponly setupplan skipping stepwise subtests terminal threadexception tmpdir unittest unraisableexception warnings"
-).split()
+UNUSED_PLUGINS = [
+    "cacheprovider", "capture", "debugging", "doctest", "faulthandler", "junitxml", "legacypath", "logging",
+    "monkeypatch", "pastebin", "recwarn", "setuponly", "setupplan", "skipping", "stepwise", "subtests", "terminal",
+    "threadexception", "tmpdir", "unittest", "unraisableexception", "warnings",
+]  # fmt: skip
 OUTCOMES = {
     "timeout": Outcome.TIMED_OUT,
-    **dict.fromkeys(("raised", "memory", "crash", "protocol", "load", "not_implemented", "missing"), Outcome.ERRORED),
+    **dict.fromkeys(
+        ("raised", "memory", "crash", "protocol", "output", "load", "not_implemented", "missing"), Outcome.ERRORED
+    ),
 }
+
+
+LOST = ("timeout", "crash", "output")  # kinds of failure after which the worker is gone
 
 
 class Truth(Protocol):
@@ -43,13 +53,41 @@ class Truth(Protocol):
         """Raise if something that all submissions share was changed."""
 
 
-class Observation(msgspec.Struct, frozen=True):
-    """What one check did, over all its cases."""
+class Observation:
+    """What one check did, over all its cases. The evidence is put into words when it is first read."""
 
-    outcome: Outcome
-    seconds: float
-    evidence: Evidence | None = None
-    cases: tuple[Case, ...] = ()
+    def __init__(
+        self,
+        outcome: Outcome,
+        seconds: float = 0.0,
+        evidence: Evidence | Callable[[], Evidence] | None = None,
+        cases: tuple[Case, ...] = (),
+        kind: str = "",
+    ) -> None:
+        self.outcome = outcome
+        self.seconds = seconds
+        self.kind = kind  # of the evidence, without putting that into words
+        self.cases = cases
+        self._evidence = evidence
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """Why it did not pass."""
+        if callable(self._evidence):
+            self._evidence = self._evidence()
+        return self._evidence
+
+
+class _Result:
+    """What one case did: its outcome, the kind and size of the failure, and how to put it into words."""
+
+    def __init__(
+        self, outcome: Outcome, kind: str = "", size: int = 0, tell: Callable[[], Evidence] | None = None
+    ) -> None:
+        self.outcome = outcome
+        self.kind = kind
+        self.size = size
+        self.tell = tell
 
 
 class Checks:
@@ -59,8 +97,14 @@ class Checks:
         self.items = items
         self._state: SetupState = session._setupstate
         self._truth = truth
-        # Tearing down "towards" this item ends everything below the session and leaves the session's fixtures alone.
-        self._sentinel = _Sentinel.from_parent(session, name="sentinel")
+        # Tearing down "towards" an item ends what that item does not need: towards this one, everything below the
+        # session; towards the one beside an item, only the item itself.
+        self._outside: pytest.Item = _Sentinel.from_parent(session, name="sentinel")
+        self._beside: dict[pytest.Item, pytest.Item] = {
+            item: _Sentinel.from_parent(parent, name="sentinel")
+            for item in itertools.chain(*items.values())
+            if (parent := item.parent) is not None
+        }
         self._handle: Handle | None = None
 
     @property
@@ -70,47 +114,68 @@ class Checks:
         return self._handle
 
     def play(self, check: Check, handle: Handle) -> Observation:
-        """Run all cases of ``check`` and tear everything down again.
+        """Run all cases of ``check``.
 
-        Cases after one that lost the worker are not run: a loop would cost its time limit once per case.
+        Module fixtures live until another module's check, another handle, or :meth:`rest`. Cases after one that lost
+        the worker are not run: a loop would cost its time limit once per case.
         """
-        self._handle = handle
+        if handle is not self._handle:
+            self.rest()
+            self._handle = handle
         handle.begin(check.id, check.exercise)
         start = time.perf_counter()
-        items = self.items[check.id]
-        cases = []
-        for item, following in zip(items, [*items[1:], self._sentinel], strict=True):
-            name = item.name.partition("[")[2].removesuffix("]")
-            lost = bool(cases) and cases[-1].evidence is not None and cases[-1].evidence.kind in ("timeout", "crash")
-            outcome, evidence = (cases[-1].outcome, cases[-1].evidence) if lost else self._run(item, following)
-            cases.append(Case(id=name, outcome=outcome, evidence=evidence))
-        if cases[-1].outcome is not Outcome.PASSED:
-            self._state.teardown_exact(self._sentinel)
-        return _summary(check, tuple(cases), time.perf_counter() - start)
+        results: list[_Result] = []
+        for item in self.items[check.id]:
+            lost = bool(results) and results[-1].kind in LOST
+            results.append(results[-1] if lost else self._run(item))
+        return self._summary(check, results, time.perf_counter() - start)
 
-    def _run(self, item: pytest.Function, following: pytest.Item) -> tuple[Outcome, Evidence | None]:
+    def rest(self) -> None:
+        """End every fixture below the session: the pass over a submission is over."""
+        self._state.teardown_exact(self._outside)
+
+    def _run(self, item: pytest.Function) -> _Result:
+        self._state.teardown_exact(item)  # what the check before has left and this one does not need
         item._initrequest()
-        handle = self.handle
-        handle.last_call = None
+        self.handle.last_call = None
         try:
-            self._state.setup(item)
-            item.runtest()
-            return Outcome.PASSED, None
-        except CheckFailure as failure:
-            return OUTCOMES.get(failure.evidence.kind, Outcome.FAILED), with_input(failure.evidence, handle, item)
-        except AssertionError as error:
-            evidence = Evidence(kind="assertion", message="an assertion of this check does not hold", detail=str(error))
-            return Outcome.FAILED, with_input(evidence, handle, item)
+            result = self._verdict(item)
+            self._state.teardown_exact(self._beside[item])
+            self._truth.verify()
         except GraderError:
             raise  # the machinery broke, not this check
-        except Exception as error:
-            return Outcome.GRADER_ERROR, _our_fault(error)
+        except Exception as error:  # noqa: BLE001 - whatever a fixture raises is our fault
+            result = _our_fault(error)
         finally:
-            self._state.teardown_exact(following)
             # pytest never clears these: one student's output would lie in the next one's record.
             item._report_sections.clear()
             item.user_properties.clear()
-            self._truth.verify()
+        return result
+
+    def _verdict(self, item: pytest.Function) -> _Result:
+        try:
+            self._state.setup(item)
+            item.runtest()
+        except CheckFailure as failure:
+            return _failed(failure.with_traceback(None), self.handle, item)
+        except AssertionError as error:
+            evidence = Evidence(kind="assertion", message="an assertion of this check does not hold", detail=str(error))
+            return _failed(CheckFailure(evidence), self.handle, item)
+        except GraderError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a check raises beside a failure is our fault
+            return _our_fault(error)
+        return _Result(Outcome.PASSED)
+
+    def _summary(self, check: Check, results: list[_Result], seconds: float) -> Observation:
+        """The check passes if all its cases do; otherwise the smallest failing input tells why."""
+        bad = [result for result in results if result.outcome is not Outcome.PASSED]
+        ours = [result for result in bad if result.outcome is Outcome.GRADER_ERROR]
+        worst = ours[0] if ours else min(bad, key=lambda result: result.size, default=_Result(Outcome.PASSED))
+        # Kept of every parametrised check, so that `split` can be switched on later without running anything again.
+        names = [_case(item) for item in self.items[check.id]] if len(results) > 1 else []
+        cases = tuple(Case(id=name, outcome=result.outcome) for name, result in zip(names, results, strict=False))
+        return Observation(worst.outcome, seconds, worst.tell, cases, worst.kind)
 
 
 class _Sentinel(pytest.Item):
@@ -118,29 +183,30 @@ class _Sentinel(pytest.Item):
         """Never called."""
 
 
-def with_input(evidence: Evidence, handle: Handle, item: pytest.Function) -> Evidence:
-    """``evidence`` with the last call the check had made, and the parametrised case."""
-    case = item.name.partition("[")[2].removesuffix("]")
-    if handle.last_call is None:
-        return msgspec.structs.replace(evidence, case=case)
-    name, args, kwargs = handle.last_call
-    return msgspec.structs.replace(evidence, case=case, input=call_text(name, args, kwargs), size=size_of([args, kwargs]))
+def _case(item: pytest.Function) -> str:
+    return item.name.partition("[")[2].removesuffix("]")
 
 
-def _our_fault(error: BaseException) -> Evidence:
-    text = "".join(traceback.format_exception(error))
-    return Evidence(kind="grader", message="the check itself failed; this is not the student's fault", detail=text[-4000:])
+def _failed(failure: CheckFailure, handle: Handle, item: pytest.Function) -> _Result:
+    call = handle.last_call
+    outcome = OUTCOMES.get(failure.kind, Outcome.FAILED)
+    size = size_of(call[1:]) if call else 0
+    return _Result(outcome, failure.kind, size, lambda: with_input(failure.evidence, call, item))
 
 
-def _summary(check: Check, cases: tuple[Case, ...], seconds: float) -> Observation:
-    """The check passes if all its cases do; otherwise the smallest failing input tells why."""
-    kept = cases if check.split else ()
-    bad = [case for case in cases if case.outcome is not Outcome.PASSED]
-    if not bad:
-        return Observation(Outcome.PASSED, seconds, cases=kept)
-    ours = [case for case in bad if case.outcome is Outcome.GRADER_ERROR]
-    worst = ours[0] if ours else min(bad, key=lambda case: case.evidence.size if case.evidence else 0)
-    return Observation(worst.outcome, seconds, worst.evidence, kept)
+def with_input(
+    evidence: Evidence, call: tuple[str, tuple[object, ...], dict[str, object]] | None, item: pytest.Function
+) -> Evidence:
+    """``evidence`` with the last ``call`` the check had made, and the parametrised case."""
+    if call is None:
+        return msgspec.structs.replace(evidence, case=_case(item))
+    return msgspec.structs.replace(evidence, case=_case(item), input=call_text(*call), size=size_of(call[1:]))
+
+
+def _our_fault(error: BaseException) -> _Result:
+    text = "".join(traceback.format_exception(error))[-4000:]
+    evidence = Evidence(kind="grader", message="the check itself failed; this is not the student's fault", detail=text)
+    return _Result(Outcome.GRADER_ERROR, "grader", 0, lambda: evidence)
 
 
 class _Plugin:
@@ -163,7 +229,7 @@ class _Plugin:
         assert self.checks is not None
         return self.checks.handle
 
-    @pytest.fixture(scope="session")
+    @pytest.fixture
     def reference(self) -> Truth:
         """The assignment's truth."""
         return self.truth
@@ -171,6 +237,10 @@ class _Plugin:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
             self.problems.append(f"{report.nodeid} cannot be collected:\n{report.longreprtext}")
+
+    def pytest_collection(self) -> bool | None:
+        """Without files, pytest would collect whatever lies in the current directory."""
+        return None if self.wanted else True
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if self.problems:
@@ -186,7 +256,7 @@ class _Plugin:
         self.checks = Checks({check: items[check] for check in self.wanted}, session, self.truth)
         try:
             self.body(self.checks)
-        except BaseException as error:  # pytest would print it and go on; it belongs to our caller
+        except BaseException as error:  # noqa: BLE001 - pytest would print it and go on; it belongs to our caller
             self.error = error
         return True
 
@@ -200,11 +270,18 @@ def with_checks(folder: Path, checks: Iterable[Check], truth: Truth, body: Calla
     plugin = _Plugin(checks, truth, body)
     files = sorted({str(folder / check.file) for check in checks})
     off = [part for name in UNUSED_PLUGINS for part in ("-p", f"no:{name}")]
-    pytest.main(
-        ["-c", os.devnull, "--rootdir", str(folder), "--noconftest", "--import-mode=importlib",
-         "--disable-plugin-autoload", *off, *files],
-        plugins=[plugin],
-    )  # fmt: skip
+    before = set(sys.modules)
+    with pytest.MonkeyPatch.context() as environment:
+        for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # meant for tests of one's own; here they end the session
+            environment.delenv(name, raising=False)
+        pytest.main(
+            ["-c", os.devnull, "--rootdir", str(folder), "--noconftest", "--import-mode=importlib",
+             "--disable-plugin-autoload", *off, *files],
+            plugins=[plugin],
+        )  # fmt: skip
+    for name in set(sys.modules) - before:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(f"{folder}{os.sep}"):
+            del sys.modules[name]  # or the next assignment with a file of that name would be given this module
     if plugin.error is not None:
         raise plugin.error
     if plugin.problems:

@@ -1,8 +1,8 @@
 """A grading slot: one process with the checks collected and one zygote, fed entries line by line.
 
 ``python -m grader.slot`` reads a :class:`grader.job.Job` and then entries as JSON lines on standard input; each line is
-answered by one :class:`grader.job.Done` on standard output. It writes runs into RESULTS itself, so that results do not pass
-through anybody's memory.
+answered by one :class:`grader.job.Done` on standard output. It writes runs into RESULTS itself, so that results do
+not pass through anybody's memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import BinaryIO
 import msgspec
 
 from grader import spec
-from grader.errors import GraderError
+from grader.errors import EnvironmentRefused, GraderError
 from grader.intake import Entry, read
 from grader.isolation import Zygote
 from grader.job import Done, Job, Task
@@ -54,23 +54,28 @@ def grade_entries(job: Job, entries: Iterable[Entry], done: BinaryIO) -> None:
         done.write(msgspec.json.encode(answer) + b"\n")
         done.flush()
 
+    def grade(entry: Entry, checks: Checks, zygote: Zygote) -> bool:
+        """False: it had been graded before."""
+        submission = read(entry, course.assignment)
+        if not job.force and results.graded(submission, course.assignment, course.digests, job.device):
+            return False
+        run_id, journal = results.new_run(entry.student)
+        try:
+            journal.close(run(submission, run_id, course, checks, zygote, journal.add))
+        except BaseException:
+            journal.abandon()
+            raise
+        return True
+
     def body(checks: Checks) -> None:
         with Zygote(course.assignment.limits) as zygote:
             for entry in entries:
-                submission = read(entry, course.assignment)
-                if not job.force and results.graded(submission, course.assignment, course.digests, job.device):
-                    say(Done(entry.student))
-                    continue
-                run_id, journal = results.new_run(entry.student)
                 try:
-                    journal.close(run(submission, run_id, course, checks, zygote, journal.add))
+                    say(Done(entry.student, graded=grade(entry, checks, zygote)))
                 except GraderError as error:
-                    journal.abandon()
                     say(Done(entry.student, error=str(error), exit_code=error.exit_code))
-                    if error.exit_code == 5:  # a full disk is full for the next one too
+                    if error.exit_code == EnvironmentRefused.exit_code:  # a full disk is full for the next one too
                         return
-                    continue
-                say(Done(entry.student, graded=True))
 
     with_checks(Path(job.assignment), course.assignment.hidden_checks, truth, body)
 
@@ -78,7 +83,7 @@ def grade_entries(job: Job, entries: Iterable[Entry], done: BinaryIO) -> None:
 def _entries(lines: Iterable[bytes]) -> Iterator[Entry]:
     for line in lines:
         task = msgspec.json.decode(line, type=Task)
-        yield Entry(task.student, Path(task.path))
+        yield Entry(task.student, Path(os.fsdecode(task.path)))
 
 
 def main() -> None:

@@ -6,11 +6,10 @@ everything else in the folder can be rebuilt from the runs.
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -38,22 +37,20 @@ def run_path(student: str, run_id: str) -> str:
     return f"runs/{safe_name(student)}/{run_id}.json"
 
 
-@contextmanager
+@contextlib.contextmanager
 def _disk(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):
-            raise EnvironmentRefused(
-                f"cannot write {path}: {os.strerror(error.errno)}. What was graded before is kept; make room (or choose "
-                "another --out) and run the same command again"
-            ) from error
-        raise
+        raise EnvironmentRefused(
+            f"cannot write {path}: {error.strerror or error}. What was graded before is kept; make room (or choose"
+            " another --out) and run the same command again"
+        ) from error
 
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write ``data`` so that ``path`` holds either the old bytes or all of the new ones, also after a power cut."""
-    temporary = path.with_name(f".{path.name}.new")
+    temporary = _temporary(path)
     with _disk(path):
         with open(temporary, "wb") as file:
             file.write(data)
@@ -61,6 +58,10 @@ def write_atomically(path: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, path)
         _sync_folder(path.parent)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.new")
 
 
 def _sync_folder(folder: Path) -> None:
@@ -96,11 +97,12 @@ class Journal:
         """The run is complete: from here on it counts as graded."""
         write_atomically(self._closed_path, msgspec.json.format(msgspec.json.encode(run), indent=1) + b"\n")
         self.abandon()
-        self.path.unlink()
+        with _disk(self.path):
+            self.path.unlink()
 
     def abandon(self) -> None:
-        """Leave the journal as it is."""
-        with _disk(self.path):
+        """Leave the journal as it is; what does not fit on the disk any more is lost."""
+        with contextlib.suppress(OSError):
             self._file.close()
 
 
@@ -118,21 +120,23 @@ class Results:
         """
         results = cls(root)
         about = root / "about.json"
-        if about.exists():
-            known = results.about()
-            if known.assignment != assignment:
-                raise UsageError(f"{root} holds results of `{known.assignment}`, not of `{assignment}`; choose another --out")
-            if known.seed_hash != seed_hash and not force:
-                raise UsageError(
-                    f"{root} was graded with another course secret (.grader/secret), so its hidden inputs differ. "
-                    "Restore that secret, choose another --out, or use --force to grade everything again here"
-                )
-            if known.seed_hash == seed_hash:
-                return results
-        elif root.exists() and (not root.is_dir() or any(root.iterdir())):
-            raise UsageError(f"{root} exists and is not a results folder; choose another --out")
         with _disk(root):
-            (root / "runs").mkdir(parents=True, exist_ok=True)
+            if about.exists():
+                known = results.about()
+                if known.assignment != assignment:
+                    raise UsageError(
+                        f"{root} holds results of `{known.assignment}`, not of `{assignment}`; choose another --out"
+                    )
+                if known.seed_hash == seed_hash:
+                    return results
+                if not force:
+                    raise UsageError(
+                        f"{root} was graded with another course secret (.grader/secret), so its hidden inputs differ. "
+                        "Restore that secret, choose another --out, or use --force to grade everything again here"
+                    )
+            elif root.exists() and (not root.is_dir() or set(root.iterdir()) - {_temporary(about)}):
+                raise UsageError(f"{root} exists and is not a results folder; choose another --out")
+            root.mkdir(parents=True, exist_ok=True)
         write_atomically(about, msgspec.json.encode(About(SCHEMA, assignment, seed_hash)) + b"\n")
         return results
 
@@ -140,9 +144,15 @@ class Results:
         """What the folder belongs to. Raises UsageError if it is no results folder."""
         path = self.root / "about.json"
         try:
-            return msgspec.json.decode(path.read_bytes(), type=About)
+            about = msgspec.json.decode(path.read_bytes(), type=About)
         except (OSError, msgspec.MsgspecError) as error:
             raise UsageError(f"{self.root} is not a results folder: {path.name}: {error}") from None
+        if about.schema != SCHEMA:
+            raise UsageError(
+                f"{self.root} has schema {about.schema}, this grader reads {SCHEMA}: use the grader that made it, or"
+                " choose another --out"
+            )
+        return about
 
     def runs(self, student: str) -> list[Run]:
         """The closed runs of ``student``, oldest first. Raises GraderError for a file that is not a run."""
@@ -150,7 +160,7 @@ class Results:
         for path in sorted((self.root / "runs" / safe_name(student)).glob("[0-9]*.json")):
             try:
                 runs.append(msgspec.json.decode(path.read_bytes(), type=Run))
-            except msgspec.MsgspecError as error:
+            except (OSError, msgspec.MsgspecError) as error:
                 raise GraderError(f"{path} is not a run: {error}. Move it away to grade this student again") from None
         return runs
 

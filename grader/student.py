@@ -5,14 +5,16 @@ here is secret, and nothing it reports is believed.
 """
 
 from __future__ import annotations
-
 import __future__ as futures
+
 import ast
+import builtins
 import linecache
 import random
 import sys
 import types
 from collections.abc import Callable, Iterable
+from pathlib import PurePath
 from typing import Any
 
 import torch
@@ -20,31 +22,39 @@ import torch
 __all__ = ["StudentModule", "fault_of"]
 
 MESSAGE_LIMIT = 2000
+FAULTS_KEPT = 20  # the first one explains most of the others, and so many always fit into one frame
 COMPILER_FLAGS = sum(getattr(futures, name).compiler_flag for name in futures.all_feature_names)
+TAKEN = frozenset(sys.modules) | sys.stdlib_module_names  # a submission may be called torch.py
+
+
+class _MissingError(Exception):
+    """The submission has no function of that name."""
 
 
 def fault_of(error: BaseException, file: str) -> dict[str, Any]:
     """What can be told of an exception: type names (most special first), text, and the line in ``file``."""
     try:
-        text = str(error)[:MESSAGE_LIMIT]
-    except Exception as second:  # a student's __str__ may raise too
+        # Whatever __str__ gives, this is a plain string that can be sent: no subclass, no lone surrogates.
+        text = str.encode(str(error), "utf-8", "backslashreplace").decode("utf-8")[:MESSAGE_LIMIT]
+    except BaseException as second:  # noqa: BLE001 - a student's __str__ may raise too, or exit
         text = f"<its text cannot be shown: {type(second).__name__}>"
     line, step = None, error.__traceback__
     while step is not None:
         if step.tb_frame.f_code.co_filename == file:
             line = step.tb_lineno
         step = step.tb_next
-    names = [base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins"]
+    names = [base.__name__ for base in type(error).__mro__ if vars(builtins).get(base.__name__) is base]
     return {"name": type(error).__name__, "builtins": names, "text": text, "line": line}
 
 
 class StudentModule:
-    """The namespace of one submission. ``faults`` are the top-level statements that raised."""
+    """The namespace of one submission. ``faults`` are the top-level statements that raised, the first few of them."""
 
     def __init__(self, source: str, file: str) -> None:
         """Parse ``source``. Raises SyntaxError; nothing is executed yet."""
         self.file = file
-        self.module = types.ModuleType(file.removesuffix(".py"))
+        name = PurePath(file).stem
+        self.module = types.ModuleType(f"student_{name}" if name in TAKEN else name)
         self.module.__file__ = file
         self.faults: list[dict[str, Any]] = []
         self.scenarios: types.ModuleType | None = None
@@ -52,26 +62,30 @@ class StudentModule:
         self.statements = tree.body
         self.module.__doc__ = ast.get_docstring(tree, clean=False)
         self.flags = 0
-        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-        sys.modules[self.module.__name__] = self.module  # dataclasses and pickling look their module up
+        self.lines = source.splitlines(keepends=True)
 
     def execute(self, indices: Iterable[int]) -> None:
         """Execute top-level statements by index. One that raises is noted in ``faults`` and the rest goes on."""
+        linecache.cache[self.file] = (sum(map(len, self.lines)), None, self.lines, self.file)
+        sys.modules[self.module.__name__] = self.module  # dataclasses and pickling look their module up
         for index in indices:
             statement = self.statements[index]
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                continue  # alone, a string would become the module's docstring
             try:
                 tree = ast.Module([statement], [])
                 code = compile(tree, self.file, "exec", flags=self.flags, dont_inherit=True)
                 self.flags |= code.co_flags & COMPILER_FLAGS
-                exec(code, self.module.__dict__)
-            except BaseException as error:  # SystemExit too: quitting at import is a fault like any other
-                self.faults.append(fault_of(error, self.file) | {"line": statement.lineno})
+                exec(code, self.module.__dict__)  # noqa: S102 - this is what a worker is for
+            except BaseException as error:  # noqa: BLE001 - SystemExit too: quitting at import is a fault like any other
+                if len(self.faults) < FAULTS_KEPT:
+                    self.faults.append(fault_of(error, self.file) | {"line": statement.lineno})
 
     def function(self, name: str) -> Callable[..., Any]:
-        """The student's function of that name. Raises LookupError with a sentence if there is none."""
+        """The student's function of that name; :meth:`answer` says ``missing`` if there is none."""
         found = getattr(self.module, name, None)
         if not callable(found):
-            raise LookupError(name)
+            raise _MissingError
         return found  # type: ignore[no-any-return]
 
     def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -89,7 +103,7 @@ class StudentModule:
         if cotangent is not None and cotangent.shape != value.shape:
             return value.detach(), tuple(None for _ in wrt)  # the check says what is wrong with the value
         seed = torch.ones_like(value) if cotangent is None else cotangent.to(value.dtype)
-        return value.detach(), torch.autograd.grad(value, leaves, seed, allow_unused=True)
+        return value.detach(), _gradients(value, leaves, seed)
 
     def hvp(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], wrt: int, vector: Any) -> tuple[Any, Any]:
         """Gradient of ``value.sum()`` for argument ``wrt`` and its Hessian times ``vector``; None: no graph."""
@@ -97,18 +111,20 @@ class StudentModule:
         value = self.function(name)(*args, **kwargs)
         if not isinstance(value, torch.Tensor) or not value.requires_grad:
             return None, None
-        (gradient,) = torch.autograd.grad(value.sum(), [leaf], create_graph=True, allow_unused=True)
+        (gradient,) = _gradients(value.sum(), [leaf], None, graph=True)
         if gradient is None or not gradient.requires_grad:
             return gradient, None
         seed = torch.ones_like(gradient) if vector is None else vector
-        (product,) = torch.autograd.grad(gradient, [leaf], seed, allow_unused=True)
+        (product,) = _gradients(gradient, [leaf], seed)
         return gradient.detach(), product
 
     def play(self, source: str, name: str, params: dict[str, Any]) -> Any:
         """Function ``name`` of the scenarios in ``source``, beside this module: ``name(module, **params)``."""
         if self.scenarios is None:
-            self.scenarios = types.ModuleType("scenarios")
-            exec(compile(source, "scenarios.py", "exec", dont_inherit=True), self.scenarios.__dict__)
+            scenarios = types.ModuleType("scenarios")
+            sys.modules["scenarios"] = scenarios  # as above, for its own dataclasses
+            exec(compile(source, "scenarios.py", "exec", dont_inherit=True), scenarios.__dict__)  # noqa: S102 - trusted
+            self.scenarios = scenarios
         return getattr(self.scenarios, name)(self.module, **params)
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -129,11 +145,9 @@ class StudentModule:
                 case "play":
                     value = self.play(request["source"], name, kwargs)
             return {"value": value}
-        except LookupError as error:
-            if error.args == (name,) and not callable(getattr(self.module, name, None)):
-                return {"missing": name}
-            return {"raised": fault_of(error, self.file)}
-        except BaseException as error:
+        except _MissingError:
+            return {"missing": name}
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is an answer
             return {"raised": fault_of(error, self.file)}
 
 
@@ -141,3 +155,9 @@ def _leaves(args: tuple[Any, ...], wrt: tuple[int, ...]) -> tuple[tuple[Any, ...
     """The arguments with those at ``wrt`` as differentiable leaves that keep strides and storage layout."""
     leaves = {index: args[index].detach().requires_grad_() for index in wrt}
     return tuple(leaves.get(index, value) for index, value in enumerate(args)), [leaves[index] for index in wrt]
+
+
+def _gradients(
+    value: torch.Tensor, leaves: list[torch.Tensor], seed: torch.Tensor | None, *, graph: bool = False
+) -> tuple[torch.Tensor | None, ...]:
+    return torch.autograd.grad(value, leaves, seed, create_graph=graph, allow_unused=True)

@@ -1,12 +1,14 @@
 """The wall between trusted and untrusted: frames of strict JSON and raw tensor bytes over a stream socket.
 
 A frame is ``magic, u32 header length, u64 body length, header, body``. The header is JSON in which everything that
-JSON cannot say exactly is a tagged list; tensors lie in the body one after the other, each at a multiple of 16
-bytes. Never pickle: decoding only ever makes the types listed in :func:`pack`.
+JSON cannot say exactly is a tagged list (so there are no objects, whose keys could come twice); tensors lie in the
+body one after the other, each at a multiple of 16 bytes. Never pickle: decoding only ever makes the types listed in
+:func:`pack`.
 
 Requests come from the trusted side and may describe strides, sparse layouts and ``requires_grad``. Replies come
 from code that may be hostile: they are bounded before anything is allocated, and whatever does not fit raises
-:class:`ProtocolError`.
+:class:`ProtocolError`. What :func:`pack` lets through, :func:`unpack` accepts: an honest value that is too large or
+too odd is refused where it is made.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ HEAD = struct.Struct("<4sIQ")
 MAX_HEADER = 256 * 1024
 MAX_BODY = 64 * 1024 * 1024
 MAX_TENSORS = 256
-MAX_ELEMENTS = 8 * 1024 * 1024
+MAX_ELEMENTS = 8 * 1024 * 1024  # of a reply's tensor, and the longest dimension of any
 MAX_DIMENSIONS = 8
 MAX_DEPTH = 16
 MAX_NODES = 20_000
@@ -45,6 +47,11 @@ REQUEST_DTYPES = REPLY_DTYPES | {
     for dtype in (torch.float8_e4m3fn, torch.float8_e5m2, torch.complex32, torch.complex64, torch.complex128)
 }
 NAMES = {dtype: name for name, dtype in REQUEST_DTYPES.items()}
+# As values, all dtypes. A table, because asking torch for a name that came over the wire may import half of torch.
+DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in vars(torch).values() if isinstance(dtype, torch.dtype)}
+KEY_TYPES = (str, int, float, bool, type(None), torch.dtype)
+TOO_LONG = 10**MAX_DIGITS
+DISPATCH = torch.Tensor.__torch_dispatch__
 
 
 class ProtocolError(Exception):
@@ -61,36 +68,62 @@ class _Packer:
         self.tensors: list[list[Any]] = []
         self.body: list[bytes] = []
         self.length = 0
+        self.nodes = 1
+        self.depth = 0
 
     def node(self, value: Any) -> Any:
         kind = type(value)
         if value is None or kind is bool or kind is str:
             return value
         if kind is int:
-            return value if -(2**63) <= value < 2**63 else ["i", str(value)]
+            return value if -(2**63) <= value < 2**63 else _long(value)
         if kind is float:
             return value if math.isfinite(value) else ["f", repr(value)]
         if kind is list or kind is tuple:
-            return ["l" if kind is list else "t", *map(self.node, value)]
+            self.enter(len(value))
+            items = ["l" if kind is list else "t", *map(self.node, value)]
+            self.depth -= 1
+            return items
         if kind is dict:
-            return ["d", *([self.node(key), self.node(item)] for key, item in value.items())]
+            self.enter(2 * len(value))
+            pairs = ["d"] + [[k if type(k) is str else self.key(k), self.node(item)] for k, item in value.items()]
+            self.depth -= 1
+            return pairs
         if kind is torch.dtype:
             return ["y", str(value).removeprefix("torch.")]
         if isinstance(value, torch.Tensor):
-            return self.tensor(value)
+            return self.reply_tensor(value) if self.reply else self.tensor(value)
         raise ProtocolError(f"a value of type {kind.__module__}.{kind.__qualname__} cannot cross the wire")
 
+    def enter(self, parts: int) -> None:
+        self.nodes += parts
+        self.depth += 1
+        if self.nodes > MAX_NODES or self.depth > MAX_DEPTH:
+            raise ProtocolError(
+                f"a value is nested too deeply or has too many parts (at most {MAX_DEPTH} levels and {MAX_NODES} parts)"
+            )
+
+    def key(self, value: Any) -> Any:
+        if type(value) not in KEY_TYPES:
+            raise ProtocolError(f"a dictionary with a key of type {type(value).__qualname__} cannot cross the wire")
+        return self.node(value)
+
+    def reply_tensor(self, value: torch.Tensor) -> Any:
+        value = _plain(value)
+        return ["T", self.add(value, list(value.shape))]
+
     def tensor(self, value: torch.Tensor) -> Any:
-        if self.reply:
-            value = _plain(value)
-            return ["T", self.add(value, list(value.shape))]
-        if value.layout == torch.sparse_coo:
-            value = value.detach()
-            return ["S", list(value.shape), self.tensor(value._indices()), self.tensor(value._values())]
-        if value.layout != torch.strided:
-            raise ProtocolError(f"tensors of layout {value.layout} cannot cross the wire")
         flags: dict[str, Any] = {"requires_grad": True} if value.requires_grad else {}
         value = value.detach()
+        if value.is_conj() or value.is_neg():  # lazily: their bytes are still those of another tensor
+            value = value.resolve_conj().resolve_neg()
+        if value.layout == torch.sparse_coo:
+            if value.is_coalesced():
+                flags["is_coalesced"] = True
+            self.nodes += 2
+            return ["S", list(value.shape), self.tensor(value._indices()), self.tensor(value._values()), flags]
+        if value.layout != torch.strided or value.is_nested:
+            raise ProtocolError(f"nested tensors and those of layout {value.layout} cannot cross the wire")
         if not value.is_contiguous() and value.numel():
             # Ships the stretch of storage that the view covers, so that the other side sees the same strides.
             stretch = 1 + sum((n - 1) * s for n, s in zip(value.shape, value.stride(), strict=True))
@@ -100,41 +133,56 @@ class _Packer:
         return ["T", index, flags] if flags else ["T", index]
 
     def add(self, value: torch.Tensor, shape: list[int]) -> int:
-        if value.dtype not in NAMES:
-            raise ProtocolError(f"tensors of dtype {value.dtype} cannot cross the wire")
-        data = _bytes_of(value)
-        padding = -len(data) % ALIGNMENT
-        self.body.append(data + bytes(padding))
-        self.tensors.append([NAMES[value.dtype], shape, len(data)])
-        self.length += len(data) + padding
+        if value.dtype not in NAMES or not value.is_cpu:
+            raise ProtocolError(f"tensors of dtype {value.dtype} on {value.device} cannot cross the wire")
+        length = value.numel() * value.element_size()
+        if len(shape) > MAX_DIMENSIONS or max(shape, default=0) > MAX_ELEMENTS or self.length + length > MAX_BODY:
+            raise ProtocolError(f"a tensor of shape {tuple(shape)} is too large to cross the wire")
+        self.body.append(_bytes_of(value))
+        if padding := -length % ALIGNMENT:
+            self.body.append(bytes(padding))
+        self.tensors.append([NAMES[value.dtype], shape, length])
+        self.length += length + padding
         return len(self.tensors) - 1
+
+
+def _long(value: int) -> list[str]:
+    if not -TOO_LONG < value < TOO_LONG:
+        raise ProtocolError(f"a whole number of more than {MAX_DIGITS} digits cannot cross the wire")
+    return ["i", str(value)]
 
 
 def _plain(value: torch.Tensor) -> torch.Tensor:
     """A student's tensor as nothing but dtype, shape and bytes; refuses what has no such form or is too large."""
     with torch._C.DisableTorchFunctionSubclass():  # a subclass must not see, or bend, its own unwrapping
-        if value.layout != torch.strided or value.is_quantized or value.device.type not in ("cpu", "cuda"):
+        if value.layout != torch.strided or value.is_quantized or value.is_nested or value.is_meta:
             raise ProtocolError("only dense tensors can be returned, not sparse, quantised, nested or meta ones")
-        if str(value.dtype).removeprefix("torch.") not in REPLY_DTYPES:
+        if type(value) is not torch.Tensor:
+            if type(value).__torch_dispatch__ is not DISPATCH:
+                raise ProtocolError(f"a {type(value).__qualname__} has no memory of its own and cannot be returned")
+            value = torch.Tensor.as_subclass(value, torch.Tensor)
+        if NAMES.get(value.dtype) not in REPLY_DTYPES:
             raise ProtocolError(f"a tensor of dtype {value.dtype} cannot be returned here")
         if value.numel() > MAX_ELEMENTS or value.dim() > MAX_DIMENSIONS:
             raise ProtocolError(f"a tensor of shape {tuple(value.shape)} is too large to return")
-        plain = value.detach().as_subclass(torch.Tensor).to("cpu")  # type: ignore[arg-type]
-        return plain.resolve_conj().resolve_neg().contiguous()
+        return value.detach().cpu().resolve_neg().contiguous()
 
 
 def pack(message: dict[str, Any], *, reply: bool = False) -> bytes:
     """One frame. Values: None, bool, str, int, float, list, tuple, dict, torch.dtype and tensors, exact types only.
 
-    A reply's tensors are copied as plain dense data. Raises ProtocolError for anything else and for what is too
-    large.
+    A reply's tensors are copied as plain dense data. Raises ProtocolError, and nothing else, for anything else and
+    for what is too large.
     """
     packer = _Packer(reply)
     try:
-        nodes = {key: packer.node(value) for key, value in message.items()}
-        header = msgspec.json.encode({"tensors": packer.tensors, "message": nodes})
-    except (RecursionError, UnicodeEncodeError) as error:
+        node = packer.node(message)
+        header = msgspec.json.encode([packer.tensors, node])
+    except ProtocolError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a tensor's class may raise whatever it likes at any touch
         raise ProtocolError(f"a value cannot cross the wire: {type(error).__name__}") from None
+    header += b" " * (-len(header) % ALIGNMENT)  # so that the body, too, is aligned
     if len(header) > MAX_HEADER or packer.length > MAX_BODY or len(packer.tensors) > MAX_TENSORS:
         raise ProtocolError(
             f"a message of {len(header)} bytes, {len(packer.tensors)} tensors and {packer.length} bytes of tensor data "
@@ -162,9 +210,7 @@ class _Unpacker:
         self.nodes += 1
         if depth > MAX_DEPTH or self.nodes > MAX_NODES:
             raise ProtocolError("a message is nested too deeply or has too many parts")
-        if node is None or isinstance(node, (bool, str)):
-            return node
-        if isinstance(node, int):
+        if node is None or isinstance(node, (bool, str, int)):
             return node
         if isinstance(node, float):
             if not math.isfinite(node):  # JSON can spell 1e999
@@ -182,19 +228,10 @@ class _Unpacker:
                 return self.dictionary(rest, depth)
             case "T":
                 return self.tensor(rest)
-            case "S" if not self.reply and len(rest) == 3:
-                shape, indices, values = rest
-                return torch.sparse_coo_tensor(self.value(indices), self.value(values), shape)  # type: ignore[no-any-return]
+            case "S" if not self.reply:
+                return self.sparse(*rest)
         if len(rest) == 1 and isinstance(rest[0], str):
-            if tag == "f" and rest[0] in ("nan", "inf", "-inf"):
-                return float(rest[0])
-            if tag == "y" and isinstance(getattr(torch, rest[0], None), torch.dtype):
-                return getattr(torch, rest[0])
-            if tag == "i" and len(rest[0]) <= MAX_DIGITS and rest[0].removeprefix("-").isascii():
-                try:
-                    return int(rest[0])
-                except ValueError:
-                    pass
+            return _scalar(tag, rest[0])
         raise ProtocolError("a message has a part of unknown form")
 
     def dictionary(self, pairs: list[Any], depth: int) -> dict[Any, Any]:
@@ -202,23 +239,47 @@ class _Unpacker:
         for pair in pairs:
             if not isinstance(pair, list) or len(pair) != 2:
                 raise ProtocolError("a dictionary in a message has a pair of unknown form")
-            key = self.value(pair[0], depth + 1)
-            if not isinstance(key, (str, int, float, bool, type(None), torch.dtype)) or key in result:
+            key = pair[0]
+            if type(key) is str:  # nearly all are
+                self.nodes += 1
+            else:
+                key = self.value(key, depth + 1)
+            if not isinstance(key, KEY_TYPES) or key in result:
                 raise ProtocolError("a dictionary in a message has a key twice or of an unknown type")
             result[key] = self.value(pair[1], depth + 1)
         return result
 
     def tensor(self, rest: list[Any]) -> torch.Tensor:
-        if not rest or type(rest[0]) is not int or not 0 <= rest[0] < len(self.tensors) or (self.reply and len(rest) > 1):
+        if not rest or (self.reply and len(rest) > 1):
+            raise ProtocolError("a message has a part of unknown form")
+        index, *more = rest
+        if type(index) is not int or not 0 <= index < len(self.tensors):
             raise ProtocolError("a message refers to a tensor that it does not hold")
-        tensor, shape = self.tensors[rest[0]], self.shapes[rest[0]]
-        flags = rest[1] if len(rest) > 1 else {}
+        tensor, shape = self.tensors[index], self.shapes[index]
+        flags = more[0] if more else {}
         stride = flags.get("stride")
         tensor = tensor.as_strided(shape, stride) if stride else tensor.view(shape)
         return tensor.requires_grad_() if flags.get("requires_grad") else tensor
 
+    def sparse(self, shape: list[int], indices: Any, values: Any, flags: dict[str, Any]) -> torch.Tensor:
+        parts = self.value(indices), self.value(values)
+        return torch.sparse_coo_tensor(*parts, shape, check_invariants=True, **flags)  # unchecked, torch would warn
 
-def _tensors(table: Any, body: bytes | bytearray | memoryview, reply: bool) -> tuple[list[torch.Tensor], list[list[int]]]:
+
+def _scalar(tag: Any, text: str) -> Any:
+    if tag == "f" and text in ("nan", "inf", "-inf"):
+        return float(text)
+    if tag == "y" and text in DTYPES:
+        return DTYPES[text]
+    digits = text.removeprefix("-")
+    if tag == "i" and len(digits) <= MAX_DIGITS and digits.isascii() and digits.isdecimal():
+        return int(text)
+    raise ProtocolError("a message has a part of unknown form")
+
+
+def _tensors(
+    table: Any, body: bytes | bytearray | memoryview, reply: bool
+) -> tuple[list[torch.Tensor], list[list[int]]]:
     dtypes = REPLY_DTYPES if reply else REQUEST_DTYPES
     tensors, shapes, offset = [], [], 0
     if not isinstance(table, list) or len(table) > MAX_TENSORS:
@@ -232,8 +293,12 @@ def _tensors(table: Any, body: bytes | bytearray | memoryview, reply: bool) -> t
         if any(type(n) is not int or not 0 <= n <= MAX_ELEMENTS for n in shape) or length < 0:
             raise ProtocolError("a tensor in a message has an impossible shape")
         dtype = dtypes[name]
-        if reply and length != math.prod(shape) * dtype.itemsize:
-            raise ProtocolError("a tensor in a message has another length than its shape")
+        if reply:
+            elements = math.prod(shape)
+            if elements > MAX_ELEMENTS or math.prod(filter(None, shape)) >= 2**63:  # of no elements, but with strides
+                raise ProtocolError("a tensor in a message has an impossible shape")
+            if length != elements * dtype.itemsize:
+                raise ProtocolError("a tensor in a message has another length than its shape")
         if offset + length > len(body):
             raise ProtocolError("a tensor in a message lies outside of it")
         if length == 0:
@@ -249,7 +314,9 @@ def _tensors(table: Any, body: bytes | bytearray | memoryview, reply: bool) -> t
     return tensors, shapes
 
 
-def unpack(header: bytes | bytearray | memoryview, body: bytearray | memoryview, *, reply: bool = False) -> dict[str, Any]:
+def unpack(
+    header: bytes | bytearray | memoryview, body: bytearray | memoryview, *, reply: bool = False
+) -> dict[str, Any]:
     """The message of one frame. Its tensors share the memory of ``body``, which must be writable.
 
     With ``reply`` the frame is untrusted: only dense tensors of the listed dtypes, within all limits. Raises
@@ -260,16 +327,17 @@ def unpack(header: bytes | bytearray | memoryview, body: bytearray | memoryview,
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
         raise ProtocolError("a message is not JSON") from None
     match document:
-        case {"tensors": table, "message": dict(nodes), **others} if not others:
+        case [table, ["d", *_] as node]:
             tensors, shapes = _tensors(table, body, reply)
-            unpacker = _Unpacker(tensors, shapes, reply)
-            return {key: unpacker.value(node) for key, node in nodes.items()}
+            message = _Unpacker(tensors, shapes, reply).value(node)
+            if all(type(key) is str for key in message):
+                return message  # type: ignore[no-any-return]
     raise ProtocolError("a message has no content")
 
 
 def unpack_frame(frame: bytes, *, reply: bool = False) -> dict[str, Any]:
     """The message of one whole frame in memory; see :func:`unpack`."""
-    header, body = lengths(frame[: HEAD.size])
+    header, body = lengths(frame[: HEAD.size].ljust(HEAD.size))
     if len(frame) != HEAD.size + header + body:
         raise ProtocolError("a frame is shorter or longer than it says")
     view = memoryview(bytearray(frame))

@@ -5,7 +5,9 @@ A worker is a fork of the zygote. It has never seen a hidden check, an expected 
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import sys
 from typing import Any
 
 from grader.channel import Channel, Closed
@@ -33,11 +35,14 @@ def serve(sock: socket.socket) -> None:
             reply = {"faults": module.faults}
         else:
             reply = module.answer(request)
+        with contextlib.suppress(Exception):  # a submission may have put anything in its place, or closed it
+            sys.stdout.flush()
         nonce = {"nonce": request["nonce"]}
         try:
             channel.send(reply | nonce)
         except ProtocolError as error:
-            channel.send({"unsendable": str(error)} | nonce)
+            # The sentence names types, which can be called anything: bounded like any other exception's.
+            channel.send({"unsendable": fault_of(error, "")["text"]} | nonce)
 
 
 def _open(source: str, file: str) -> tuple[StudentModule | None, dict[str, Any]]:
@@ -45,4 +50,4 @@ def _open(source: str, file: str) -> tuple[StudentModule | None, dict[str, Any]]
         module = StudentModule(source, file)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return None, {"fault": fault_of(error, file)}
-    return module, {"statements": len(module.statements)}
+    return module, {"lines": [statement.lineno for statement in module.statements]}

@@ -73,6 +73,7 @@ def child(control: socket.socket, fds: list[int], limits: Limits) -> None:
         os.dup2(fds[1], 2)
         os.close(null)
         os.close(fds[1])
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # what a crash would lose is told
         isolation.confine(limits)
         serve(socket.socket(fileno=fds[0]))
         status = 0
@@ -109,6 +110,8 @@ def main() -> None:
     torch.set_num_threads(1)  # before any operator: no thread team may exist before a fork, none is needed after it
     torch.set_num_interop_threads(1)
     warm()
+    for name in set(os.environ) - set(isolation.ENVIRONMENT):  # torch adds one that names the user
+        del os.environ[name]
     gc.collect()
     gc.freeze()  # pages that a worker's collector would otherwise touch, and so copy
     collapse_heap()
