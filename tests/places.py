@@ -12,7 +12,9 @@ __all__ = ["alive", "wait_until_gone"]
 def alive(pid: int) -> bool:
     """The process exists and is no zombie."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0] != "Z"
+        return (
+            Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0] != "Z"
+        )
     except (FileNotFoundError, ProcessLookupError):
         return False
 

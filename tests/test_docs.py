@@ -1,0 +1,94 @@
+"""The documentation says what is so: every command exists, every shown command runs, every link leads somewhere."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.cli import cli
+from grader.model import Limits, Outcome
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def commands(page: Path) -> list[str]:
+    """The lines of a page's console blocks that begin with "$ ", comments cut off."""
+    blocks = re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    lines = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    return [line.partition("  #")[0].strip() for line in lines]
+
+
+def test_every_command_is_in_the_readme() -> None:
+    """A command nobody tells of does not exist."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert [name for name in cli.commands if f"grader {name}" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
+    """Relative links of a page exist."""
+    links = re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_outcome_and_limit_is_documented() -> None:
+    """The words of the JSON document and the keys of [limits] stand in docs/."""
+    formats = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    assignments = (ROOT / "docs" / "assignments.md").read_text(encoding="utf-8")
+
+    assert [outcome for outcome in Outcome if f"`{outcome}`" not in formats] == []
+    assert [name for name in Limits.__struct_fields__ if f"`{name}`" not in assignments] == []
+
+
+def test_make_targets_of_the_readme_exist() -> None:
+    """`make demo` and `make test` are the two commands that must always work."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = {line.split()[1] for page in PAGES for line in commands(page) if line.startswith("make ")}
+
+    assert targets >= {"demo", "test"}
+    assert [target for target in targets if not re.search(rf"^{target}:", makefile, flags=re.MULTILINE)] == []
+
+
+def test_the_committed_release_is_current() -> None:
+    """What students are given is what the assignment makes."""
+    done = subprocess.run(
+        [sys.executable, "-m", "grader", "release", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
+    """Each `grader` and `pytest` line of the README works in a copy of the course, in the order shown."""
+    for name in ("assignments", "solutions"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "SUBMISSIONS").mkdir()
+    shutil.copy(ROOT / "solutions" / "losses" / "losses.py", tmp_path / "SUBMISSIONS" / "ada.py")
+    lines = [line for line in commands(ROOT / "README.md") if line.startswith(("grader ", "pytest"))]
+    made = subprocess.run([sys.executable, "-m", "grader", "release"], cwd=tmp_path, check=False)
+    assert made.returncode == 0
+    shutil.copy(ROOT / "solutions" / "losses" / "losses.py", tmp_path / "release" / "losses" / "losses.py")
+
+    for line in lines:
+        program, *arguments = shlex.split(line)
+        at_home = program == "pytest" or arguments[0] == "check"
+        done = subprocess.run(
+            [sys.executable, "-m", program, *arguments],
+            cwd=tmp_path / "release" / "losses" if at_home else tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+
+    assert (tmp_path / "results" / "scores.json").exists()

@@ -1,0 +1,243 @@
+"""What becomes of submissions that are broken in every usual way: only what is broken loses points."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from grader.model import Run
+from tests.arena import CHECKS, EXERCISES, SOLVED, outcomes, run_sources, trio
+
+ALL_PASSED = dict.fromkeys(CHECKS, "passed")
+
+
+def broken(exercise: str, body: str) -> str:
+    """The solved file with another body for one exercise."""
+    lines = SOLVED.splitlines()
+    start = lines.index(f"def {exercise}(x):")
+    return "\n".join([*lines[: start + 1], textwrap.indent(body, "    "), *lines[start + 4 :]]) + "\n"
+
+
+def lost(exercise: str, outcome: str) -> dict[str, str]:
+    """Every check passed but those of one exercise."""
+    return {check: outcome if check.startswith(f"{exercise}/") else "passed" for check in CHECKS}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The trio assignment."""
+    return trio(tmp_path_factory.mktemp("course"))
+
+
+BROKEN = {
+    "wrong": ("return x * 2.5", "failed"),
+    "raises": ("raise ValueError('no')", "errored"),
+    "unwritten": ("raise NotImplementedError", "errored"),
+    "loops": ("while True: pass", "timed_out"),
+    "sleeps": ("import time; time.sleep(60)", "timed_out"),
+    "exits": ("import os; os._exit(0)", "errored"),
+    "sys_exit": ("raise SystemExit(0)", "errored"),
+    "killed": ("import os; os.kill(os.getpid(), 9)", "errored"),
+    "hoards": ("global hoard; hoard = [bytearray(2**26) for _ in range(64)]", "errored"),
+    "hoards_tensors": ("global hoard; hoard = [torch.ones(2**24) for _ in range(64)]", "errored"),
+    "closes_all": ("import os; os.closerange(3, 64); return x", "errored"),
+    "returns_none": ("x * 2", "failed"),
+    "recurses": ("return triple(x) if False else negate_(x)", "errored"),
+    "floods": ("import sys; [print('x' * 10**6) for _ in range(20)]; sys.stdout.flush(); return x", "failed"),
+    "poisons_torch": (
+        "torch.mul = torch.Tensor.__mul__ = torch.Tensor.__neg__ = lambda *a: torch.zeros(1); return x",
+        "failed",
+    ),
+    "default_dtype": ("torch.set_default_dtype(torch.float64); return x", "failed"),
+}
+
+
+@pytest.fixture(scope="module")
+def broken_runs(folder: Path) -> dict[str, Run]:
+    """Every way to break every function, graded one after the other in one session."""
+    sources = {
+        f"{name}-{exercise}": broken(exercise, body) for exercise in EXERCISES for name, (body, _) in BROKEN.items()
+    }
+    return run_sources(folder, sources | {"last": SOLVED})
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+@pytest.mark.parametrize("name", BROKEN)
+def test_one_broken_function_loses_its_own_checks_only(broken_runs: dict[str, Run], exercise: str, name: str) -> None:
+    """Whatever one function does, wherever it stands in the order, the other functions keep their points."""
+    assert outcomes(broken_runs[f"{name}-{exercise}"]) == lost(exercise, BROKEN[name][1])
+
+
+def test_a_solved_file_after_all_of_them_has_full_marks(broken_runs: dict[str, Run]) -> None:
+    """Nothing of what they did reaches the next submission."""
+    assert outcomes(broken_runs["last"]) == ALL_PASSED
+
+
+def test_neighbours_score_as_alone(folder: Path) -> None:
+    """The same records come out alone, in either order, and between submissions that crash, loop and poison."""
+    students = {
+        "ada": SOLVED,
+        "loop": broken("triple", "while True: pass"),
+        "poison": broken("double", BROKEN["poisons_torch"][0]),
+        "dead": broken("negate", "import os; os._exit(3)"),
+        "half": broken("negate", "return x"),
+        "bob": SOLVED,
+    }
+    alone = {name: outcomes(run_sources(folder, {name: source})[name]) for name, source in students.items()}
+
+    forwards = run_sources(folder, students)
+    backwards = run_sources(folder, dict(reversed(students.items())))
+
+    assert {name: outcomes(one) for name, one in forwards.items()} == alone
+    assert {name: outcomes(one) for name, one in backwards.items()} == alone
+    assert alone["ada"] == alone["bob"] == ALL_PASSED
+
+
+IMPORTS = {
+    "raise RuntimeError('at import')": "raised RuntimeError",
+    "import no_such_module": "raised ModuleNotFoundError",
+    "torch.ones(2) @ torch.ones(3)": "raised RuntimeError",
+    "import sys; sys.exit(1)": "raised SystemExit",
+    "undefined_name": "raised NameError",
+    "while True: pass": "(timeout) was left out",
+    "import os; os._exit(0)": "(crash) was left out",
+    "import os; os.abort()": "(crash) was left out",
+    "input()": "raised EOFError",
+}
+
+
+def test_what_fails_at_import_keeps_the_rest(folder: Path) -> None:
+    """A top-level statement that raises, hangs or crashes costs nothing that others define, and is told."""
+    first = {f"first {extra}": SOLVED.replace("import torch\n", f"import torch\n{extra}\n") for extra in IMPORTS}
+    last = {f"last {extra}": f"{SOLVED}{extra}\n" for extra in IMPORTS}
+
+    runs = run_sources(folder, first | last)
+
+    for name, one in runs.items():
+        place, extra = name.split(" ", 1)
+        assert outcomes(one) == ALL_PASSED, name
+        line = 2 if place == "first" else len(SOLVED.splitlines()) + 1
+        told = [f"line {line} {IMPORTS[part]} when loading" for part in (extra,)]
+        assert list(one.warnings) == told, name
+
+
+def test_a_file_that_always_dies_is_told_in_a_sentence(folder: Path) -> None:
+    """After three statements that end the process the file is given up; every check says why, none passes."""
+    source = "import os\n" + "os._exit(1)\n" * 9 + SOLVED
+
+    one = run_sources(folder, {"s": source, "next": SOLVED})
+
+    assert set(outcomes(one["s"]).values()) == {"errored"}
+    assert one["s"].records[0].evidence is not None
+    assert "hangs or crashes when it is loaded" in one["s"].records[0].evidence.message
+    assert outcomes(one["next"]) == ALL_PASSED
+
+
+def test_a_missing_function_loses_its_exercise(folder: Path) -> None:
+    """The others are graded, and the message says what is missing."""
+    source = SOLVED.replace("def triple", "def tripel")
+
+    one = run_sources(folder, {"s": source})["s"]
+
+    assert outcomes(one) == lost("triple", "errored")
+    record = next(record for record in one.records if record.check == "triple/triple_one")
+    assert record.evidence is not None and "defines no function `triple`" in record.evidence.message
+
+
+def test_state_left_by_an_earlier_call_costs_nothing(folder: Path) -> None:
+    """A function that works only in a fresh process passes in pass 2; one that spoils others does not cost them."""
+    once = "calls = []\n" + broken("negate", "calls.append(1)\nreturn -x if len(calls) < 4 else x")
+    spoiler = broken("double", "global triple\ntriple = None\nreturn x * 2")
+
+    runs = run_sources(folder, {"once": once, "spoiler": spoiler})
+
+    assert outcomes(runs["once"]) == ALL_PASSED
+    assert outcomes(runs["spoiler"]) == ALL_PASSED
+    assert [record.check for record in runs["spoiler"].records if record.unstable]
+
+
+def test_random_verdicts_are_settled_and_marked(folder: Path) -> None:
+    """A function that depends on how often it was called is decided alone in its worker, and marked."""
+    source = "calls = []\n" + broken("triple", "calls.append(1)\nreturn x * 3 if len(calls) == 1 else x")
+
+    one = run_sources(folder, {"s": source})["s"]
+
+    seen = outcomes(one)
+    assert seen["triple/triple_one"] == "passed"
+    assert seen["triple/triple_many"] == "failed"
+
+
+def test_a_follower_runs_once_what_it_needs_has_passed_after_all(tmp_path: Path) -> None:
+    """A check is skipped only if what it needs failed for good, not if an earlier call had spoilt it."""
+    follower = '''
+
+@pytest.mark.check("triple", needs=["triple_one"])
+def test_follower(student, reference):
+    """triple of zero"""
+    close(student.triple(torch.zeros(1)), torch.zeros(1).double(), dtype=torch.float32, limit=0, reason="exact")
+'''
+    folder = trio(tmp_path, hidden=follower, toml='[checks."triple/follower"]\npoints = 1\nstretch = true')
+    spoiler = broken("double", "global triple\nkeep = triple\ntriple = None\nreturn x * 2")
+
+    runs = run_sources(folder, {"spoiler": spoiler, "wrong": broken("triple", "return x")})
+
+    assert outcomes(runs["spoiler"])["triple/follower"] == "passed"
+    assert outcomes(runs["wrong"])["triple/follower"] == "skipped"
+
+
+def test_a_check_that_breaks_is_our_fault_and_never_a_zero(tmp_path: Path) -> None:
+    """An exception of the check itself, and a shared input changed in place, are grader errors with a traceback."""
+    checks = '''
+
+@pytest.mark.check("triple")
+def test_buggy(student, reference):
+    """A check with a bug"""
+    student.triple(torch.zeros(1))
+    raise KeyError("bug")
+
+
+@pytest.mark.check("triple")
+def test_writes(student, reference):
+    """A check that writes to a shared input"""
+    reference.numbers(5).zero_()
+'''
+    toml = '[checks."triple/buggy"]\npoints = 1\nstretch = true\n[checks."triple/writes"]\npoints = 1\nstretch = true'
+    folder = trio(tmp_path, hidden=checks, toml=toml)
+
+    runs = run_sources(folder, {"one": SOLVED, "two": SOLVED})
+
+    for one in runs.values():
+        seen = outcomes(one)
+        assert seen == ALL_PASSED | {"triple/buggy": "grader_error", "triple/writes": "grader_error"}
+        evidence = {record.check: record.evidence for record in one.records}["triple/buggy"]
+        assert evidence is not None and "KeyError" in evidence.detail
+
+
+def test_a_check_for_cuda_is_not_run_without_it(tmp_path: Path) -> None:
+    """Its points stay pending: it is neither passed nor failed."""
+    check = '''
+
+@pytest.mark.check("triple", device="cuda")
+def test_cuda(student, reference):
+    """On a GPU"""
+    student.triple(torch.zeros(1))
+'''
+    folder = trio(tmp_path, hidden=check, toml='[checks."triple/cuda"]\npoints = 1\nstretch = true')
+
+    one = run_sources(folder, {"s": SOLVED})["s"]
+
+    assert outcomes(one)["triple/cuda"] == "not_run"
+
+
+def test_what_is_printed_is_kept_from_both_ends(folder: Path) -> None:
+    """The run holds the head and the tail of the output, and says how much lies between."""
+    source = SOLVED + "print('first line')\nprint('y' * 10**6)\nprint('last line')\n"
+
+    one = run_sources(folder, {"s": source})["s"]
+
+    assert outcomes(one) == ALL_PASSED
+    assert one.output.startswith("first line")
+    assert one.output.rstrip().endswith("last line")
+    assert "bytes left out" in one.output and len(one.output) < 70_000
