@@ -28,6 +28,8 @@ if sys.platform != "win32":
 __all__ = ["TIERS", "Exit", "WorkerProcess", "Zygote", "confine", "require"]
 
 TIERS = ("process",)
+# `namespace` is the default already, so that no command line will change its meaning.
+FUTURE_TIERS = ("namespace", "container")
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 START_TIMEOUT_S = 120.0  # a cold `import torch` from a network file system has been seen to take a minute
 REPLY_TIMEOUT_S = 20.0  # a fork or a kill takes 20 ms; a submission can stop its zygote
@@ -44,8 +46,13 @@ ENVIRONMENT = {
 
 def require(tier: str, *, accept_unsandboxed: bool) -> Isolation:
     """The layers of ``tier`` on this machine. Raises UsageError or EnvironmentRefused with the way round."""
-    if tier not in TIERS:
+    if tier not in (*TIERS, *FUTURE_TIERS):
         raise UsageError(f"unknown isolation `{tier}`; this version has: {', '.join(TIERS)}")
+    if tier in FUTURE_TIERS:
+        raise EnvironmentRefused(
+            f"isolation `{tier}` is not in this version, and nothing weaker is taken in its place by itself."
+            " What there is: `--isolation process --accept-unsandboxed`, limits of time and memory without a sandbox"
+        )
     if not accept_unsandboxed:
         raise EnvironmentRefused(
             "isolation `process` has time and memory limits only: a submission can read and change whatever you can. "

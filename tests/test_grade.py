@@ -189,7 +189,7 @@ def test_the_secret_is_made_once_with_a_notice(tmp_path: Path) -> None:
     ("change", "error", "sentence"),
     [
         ({"assignment_id": "tri"}, UsageError, "trio"),
-        ({"tier": "namespace"}, UsageError, "namespace"),
+        ({"tier": "namespace"}, EnvironmentRefused, "namespace"),
         ({"accept_unsandboxed": False}, EnvironmentRefused, "--accept-unsandboxed"),
         ({"paths": []}, UsageError, "no submissions"),
         ({"paths": [Path("/nowhere/at/all")]}, UsageError, "/nowhere/at/all"),
