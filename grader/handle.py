@@ -108,11 +108,6 @@ def _is_gradient(told: Any) -> bool:
     return told is None or type(told) is torch.Tensor
 
 
-def _line(told: Any) -> int | None:
-    """A line number that fits into a record, if ``told`` is one."""
-    return told if type(told) is int and 0 < told < 2**31 else None
-
-
 class Handle(ABC):
     """The functions of one submission, and what is known of its loading."""
 
@@ -154,7 +149,7 @@ class Handle(ABC):
                     detail=str(faults or "")[:DETAIL_LIMIT],
                 )
             case {"raised": {"builtins": list(builtins), "text": str(text), "line": told, "name": str(own)}}:
-                line = _line(told)
+                line = self._line(told)
                 if "NotImplementedError" in builtins:
                     fail(f"`{name}` is not written yet: it raises NotImplementedError", "not_implemented", line=line)
                 kind = exception_word(builtins)
@@ -170,6 +165,10 @@ class Handle(ABC):
                 message = f"`{name}` returned something that is not plain data (tensors, numbers, text, lists)"
                 fail(message, "type", detail=text[:DETAIL_LIMIT])
         fail("the worker's answer has an unknown form", "protocol")
+
+    def _line(self, told: object) -> int | None:
+        """``told`` if it is a line of the file: any other number could spell a hidden input."""
+        return told if type(told) is int and 0 < told <= self._source.count("\n") + 1 else None
 
     @abstractmethod
     def request(self, op: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -332,7 +331,7 @@ class RemoteHandle(Handle):
         reply = self._exchange({"op": "execute", "indices": list(indices)}, self._limits.call_s, "loading")
         told = reply.get("faults")
         faults = told if isinstance(told, list) else []
-        self.faults = [fault for fault in faults if isinstance(fault, dict) and _line(fault.get("line"))]
+        self.faults = [fault for fault in faults if isinstance(fault, dict) and self._line(fault.get("line"))]
 
     def _find_culprit(self, indices: list[int], lines: list[int]) -> None:
         """Execute one statement at a time until one of them loses the worker; that one is left out from now on."""

@@ -25,7 +25,7 @@ from tests.places import alive, wait_until_gone
 PYTHON = sys.executable
 
 
-@pytest.mark.parametrize("tier", ["namespace", "container", "", "Process", "process "])
+@pytest.mark.parametrize("tier", ["jail", "", "Process", "process "])
 @pytest.mark.parametrize("accept", [True, False])
 def test_an_unknown_tier_is_a_usage_error(tier: str, accept: bool) -> None:
     """Whatever else was said on the command line; the sentence names what there is."""
@@ -34,6 +34,16 @@ def test_an_unknown_tier_is_a_usage_error(tier: str, accept: bool) -> None:
 
     assert str(caught.value) == f"unknown isolation `{tier}`; this version has: process"
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("tier", ["namespace", "container"])
+@pytest.mark.parametrize("accept", [True, False])
+def test_a_tier_that_is_not_here_is_refused_and_never_lowered(tier: str, accept: bool) -> None:
+    """Not even with consent to less: the weaker tier must be named."""
+    with pytest.raises(EnvironmentRefused, match=f"`{tier}` is not in this version.*--isolation process") as caught:
+        require(tier, accept_unsandboxed=accept)
+
+    assert caught.value.exit_code == 5
 
 
 def test_the_process_tier_needs_consent() -> None:
