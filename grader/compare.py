@@ -51,8 +51,13 @@ def _tensor(got: object, dtype: torch.dtype, shape: torch.Size, what: str) -> to
         shown = "" if isinstance(got, torch.Tensor) else describe(got)  # a subclass would speak for itself
         fail(f"{what} is a {type(got).__name__}, not a tensor", "type", got=shown)
     if got.shape != shape:
-        message = f"{what} has shape {tuple(got.shape)}, expected {tuple(shape)}"
-        fail(message, "shape", got=describe(got))
+        # The shape itself is the student's choice and could spell a hidden input: it stands in the detail only.
+        if got.dim() != len(shape):
+            message = f"{what} has {got.dim()} axes where {len(shape)} were expected"
+        else:
+            axis = next(i for i, (mine, right) in enumerate(zip(got.shape, shape, strict=True)) if mine != right)
+            message = f"{what} has the wrong length along axis {axis}"
+        fail(message, "shape", got=describe(got), detail=f"shape {tuple(got.shape)}, expected {tuple(shape)}")
     if got.dtype != dtype:
         fail(f"{what} has dtype {_name(got.dtype)}, expected {_name(dtype)}", "dtype", got=describe(got))
     return got
@@ -114,7 +119,7 @@ def close(
         size = error.flatten()[worst].item()
         is_, exact = wide.flatten()[worst].item(), number(truth.flatten()[worst].item(), torch.float64)
         fail(
-            f"{what} is off by {size:.3g} {unit}; {limit:g} are allowed ({reason})",
+            f"{what} is off by {size:.2g} {unit}; {limit:g} are allowed ({reason})",
             "inexact",
             got=partial(describe, answer),
             expected=partial(describe, rounded),
@@ -154,7 +159,8 @@ def same(got: object, expected: object, *, dtype: torch.dtype | None = None, wha
         fail(message, "type", got=describe(got), expected=describe(expected))
     elif isinstance(expected, (list, tuple)) and isinstance(got, (list, tuple)):
         if len(got) != len(expected):
-            fail(f"{what} has {len(got)} items, expected {len(expected)}", "unequal", got=describe(got))
+            message = f"{what} has too {'many' if len(got) > len(expected) else 'few'} items"
+            fail(message, "unequal", got=describe(got), expected=describe(expected))
         for index, (mine, theirs) in enumerate(zip(got, expected, strict=True)):
             same(mine, theirs, what=f"{what}[{index}]")
     elif isinstance(expected, dict) and isinstance(got, dict):

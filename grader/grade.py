@@ -75,8 +75,7 @@ def grade(  # noqa: PLR0913 - one per option of the command
     )
     answers = _Slots(job, found, progress).work(min(jobs, len(found)))
     digests = spec.check_digests(assignment, job.seed_hash, WIRE_VERSION)
-    students = [entry.student for entry in found]
-    graded = [(student, results.runs(student)) for student in students]
+    graded = [(entry.student, _runs(results, entry.student)) for entry in found]
     report = GradeReport(
         assignment=assignment,
         scores=tuple(score(runs, assignment, digests) for _, runs in graded if runs),
@@ -87,6 +86,13 @@ def grade(  # noqa: PLR0913 - one per option of the command
     )
     write_atomically(out / "scores.json", scores_document(report))
     return report
+
+
+def _runs(results: Results, student: str) -> list[Run]:
+    try:
+        return results.runs(student)
+    except GraderError:  # a damaged file, of which this student's slot has told already; the others have their scores
+        return []
 
 
 def _notes(run: Run) -> list[str]:
@@ -129,11 +135,11 @@ class _Slots:
                 child.kill()
             raise
         if self.fatal is not None:
-            raise (
-                SpecError([self.fatal.error])
-                if self.fatal.exit_code == SpecError.exit_code
-                else GraderError(self.fatal.error)
-            )
+            if self.fatal.exit_code == SpecError.exit_code:
+                raise SpecError([self.fatal.error])
+            if self.fatal.exit_code == EnvironmentRefused.exit_code:
+                raise EnvironmentRefused(self.fatal.error)
+            raise GraderError(self.fatal.error)
         return sorted(self.answers, key=lambda answer: answer.student)
 
     def _take(self) -> tuple[Entry, int] | None:

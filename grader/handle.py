@@ -85,6 +85,8 @@ class Function:
         NotImplementedError never counts: it is what an unwritten stub raises, and it is a RuntimeError.
         """
         names = [kind.__name__ for kind in (types if isinstance(types, tuple) else (types,))]
+        if not set(names) <= EXCEPTIONS:
+            raise TypeError("a check can only ask for exceptions of Python's own: others do not cross the wire")
         wanted = " or ".join(names)
         reply = self._handle.request("call", self._name, args, kwargs)
         if "value" in reply:

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from grader import wire
+from grader.errors import SpecError
 
 __all__ = ["PUBLIC_SEED", "RecordedReference", "Reference", "SharedInputChanged", "load_module"]
 
@@ -113,10 +114,16 @@ class RecordedReference:
 
 
 def load_module(path: Path) -> ModuleType:
-    """The assignment's reference.py as a module; empty if there is none. Trusted code: it is executed here."""
+    """The assignment's reference.py as a module; empty if there is none. Trusted code: it is executed here.
+
+    Raises SpecError with the reason if it cannot be loaded.
+    """
     module = ModuleType("reference")
     if path.exists():
         module.__file__ = str(path)
         sys.modules["reference"] = module  # dataclasses look their module up
-        exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - trusted
+        try:
+            exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - trusted
+        except Exception as error:
+            raise SpecError([f"{path} cannot be loaded: {type(error).__name__}: {error}"]) from error
     return module

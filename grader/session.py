@@ -93,7 +93,13 @@ class _Result:
 class Checks:
     """The collected checks of an assignment; :meth:`play` runs one of them against a handle."""
 
-    def __init__(self, items: dict[str, list[pytest.Function]], session: pytest.Session, truth: Truth) -> None:
+    def __init__(
+        self,
+        items: dict[str, list[pytest.Function]],
+        session: pytest.Session,
+        truth: Truth,
+        solved: Callable[[], Handle] | None,
+    ) -> None:
         self.items = items
         self._state: SetupState = session._setupstate
         self._truth = truth
@@ -106,6 +112,7 @@ class Checks:
             if (parent := item.parent) is not None
         }
         self._handle: Handle | None = None
+        self._solved = solved
 
     @property
     def handle(self) -> Handle:
@@ -135,6 +142,17 @@ class Checks:
         self._state.teardown_exact(self._outside)
 
     def _run(self, item: pytest.Function) -> _Result:
+        result = self._case(item)
+        if result.outcome is not Outcome.GRADER_ERROR or self._solved is None or self.handle.last_call is None:
+            return result
+        # The check itself broke after an answer of the student. If it goes well with the solution's answers, then
+        # the answer was at fault: else nonsense that trips a check would be worth more than a wrong answer.
+        student, self._handle = self.handle, self._solved()
+        again = self._case(item)
+        self._handle = student
+        return _unusable(result, student, item) if again.outcome is Outcome.PASSED else result
+
+    def _case(self, item: pytest.Function) -> _Result:
         self._state.teardown_exact(item)  # what the check before has left and this one does not need
         item._initrequest()
         self.handle.last_call = None
@@ -203,6 +221,13 @@ def with_input(
     return msgspec.structs.replace(evidence, case=_case(item), input=call_text(*call), size=size_of(call[1:]))
 
 
+def _unusable(result: _Result, student: Handle, item: pytest.Function) -> _Result:
+    told = result.tell() if result.tell else None
+    message = "the check cannot use what was returned; the solution's answer it can"
+    evidence = Evidence(kind="unusable", message=message, detail=told.detail if told else "")
+    return _failed(CheckFailure(evidence), student, item)
+
+
 def _our_fault(error: BaseException) -> _Result:
     text = "".join(traceback.format_exception(error))[-4000:]
     evidence = Evidence(kind="grader", message="the check itself failed; this is not the student's fault", detail=text)
@@ -212,7 +237,14 @@ def _our_fault(error: BaseException) -> _Result:
 class _Plugin:
     """Our side of the pytest session: two fixtures, one mark, and the loop."""
 
-    def __init__(self, checks: Iterable[Check], truth: Truth, body: Callable[[Checks], None]) -> None:
+    def __init__(
+        self,
+        checks: Iterable[Check],
+        truth: Truth,
+        body: Callable[[Checks], None],
+        solved: Callable[[], Handle] | None,
+    ) -> None:
+        self.solved = solved
         self.wanted = {check.id for check in checks}
         self.truth = truth
         self.body = body
@@ -253,7 +285,7 @@ class _Plugin:
         if missing := self.wanted - items.keys():
             self.problems.append(f"pytest does not find the checks {', '.join(sorted(missing))}")
             return True
-        self.checks = Checks({check: items[check] for check in self.wanted}, session, self.truth)
+        self.checks = Checks({check: items[check] for check in self.wanted}, session, self.truth, self.solved)
         try:
             self.body(self.checks)
         except BaseException as error:  # noqa: BLE001 - pytest would print it and go on; it belongs to our caller
@@ -261,13 +293,20 @@ class _Plugin:
         return True
 
 
-def with_checks(folder: Path, checks: Iterable[Check], truth: Truth, body: Callable[[Checks], None]) -> None:
+def with_checks(
+    folder: Path,
+    checks: Iterable[Check],
+    truth: Truth,
+    body: Callable[[Checks], None],
+    solved: Callable[[], Handle] | None = None,
+) -> None:
     """Collect ``checks`` from the files below ``folder`` and call ``body`` while the session lasts.
 
-    Raises SpecError when the files cannot be collected, and whatever ``body`` raises.
+    ``solved`` gives the solution's handle; it is asked when a check breaks, to tell whose fault that is. Raises
+    SpecError when the files cannot be collected, and whatever ``body`` raises.
     """
     checks = list(checks)
-    plugin = _Plugin(checks, truth, body)
+    plugin = _Plugin(checks, truth, body, solved)
     files = sorted({str(folder / check.file) for check in checks})
     off = [part for name in UNUSED_PLUGINS for part in ("-p", f"no:{name}")]
     before = set(sys.modules)

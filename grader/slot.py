@@ -7,9 +7,10 @@ not pass through anybody's memory.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,6 +18,7 @@ import msgspec
 
 from grader import spec
 from grader.errors import EnvironmentRefused, GraderError
+from grader.handle import Handle, LocalHandle
 from grader.intake import Entry, read
 from grader.isolation import Zygote
 from grader.job import Done, Job, Task
@@ -26,7 +28,7 @@ from grader.run import Course, run
 from grader.session import Checks, with_checks
 from grader.store import Results
 
-__all__ = ["course_of", "grade_entries"]
+__all__ = ["course_of", "grade_entries", "solution_of"]
 
 
 def course_of(job: Job) -> Course:
@@ -42,6 +44,17 @@ def course_of(job: Job) -> Course:
         isolation=job.isolation,
         device=job.device,
     )
+
+
+def solution_of(course: Course) -> Callable[[], Handle]:
+    """The assignment's own solution, executed here when it is first asked for: it is ours."""
+
+    @functools.cache
+    def handle() -> Handle:
+        source = Path(course.assignment.solution).read_text(encoding="utf-8-sig")
+        return LocalHandle(source, course.assignment.file, course.scenarios)
+
+    return handle
 
 
 def grade_entries(job: Job, entries: Iterable[Entry], done: BinaryIO) -> None:
@@ -77,7 +90,7 @@ def grade_entries(job: Job, entries: Iterable[Entry], done: BinaryIO) -> None:
                     if error.exit_code == EnvironmentRefused.exit_code:  # a full disk is full for the next one too
                         return
 
-    with_checks(Path(job.assignment), course.assignment.hidden_checks, truth, body)
+    with_checks(Path(job.assignment), course.assignment.hidden_checks, truth, body, solution_of(course))
 
 
 def _entries(lines: Iterable[bytes]) -> Iterator[Entry]:

@@ -24,6 +24,12 @@ __all__ = ["check_digests", "discover", "find_assignment", "find_course", "load"
 
 _SCHEMA = 1
 
+# What `student` in a check can do besides calling functions (`grader.handle`, which imports torch).
+RESERVED = frozenset({
+    "ask", "begin", "close", "explain", "faults", "fresh", "last_call", "losses", "output", "play", "request", "served",
+    "workers",
+})  # fmt: skip
+
 
 def find_course(start: Path) -> Path:
     """The nearest directory at or above ``start`` that holds ``assignments/``; UsageError where there is none."""
@@ -174,8 +180,8 @@ def _read_intent(folder: Path, where: str, problems: list[str]) -> _Intent:
         top.say("exercises", "names no exercise — add [exercises.<function>]")
     for name, table in exercises.tables().items():
         table.only("title", "points")
-        if not _is_name(name) or name == "play":
-            reason = "`student.play` runs scenarios" if name == "play" else "it is no Python name"
+        if not _is_name(name) or name in RESERVED:
+            reason = f"`student.{name}` has a meaning in checks" if name in RESERVED else "it is no Python name"
             exercises.say(name, f"an exercise cannot be called so: {reason} — rename it")
         intent.exercises[name] = _Exercise(table, table.text("title"), table.points("points", required=True))
     for name, table in top.table("checks", required=True).tables().items():

@@ -13,7 +13,7 @@ from grader.model import Isolation, Run, Submission
 from grader.reference import Reference, load_module
 from grader.run import Course, run
 from grader.session import Checks, with_checks
-from grader.slot import course_of
+from grader.slot import course_of, solution_of
 
 __all__ = ["CHECKS", "PROCESS", "SECRET", "SOLVED", "course", "outcomes", "run_sources", "submission", "trio"]
 
@@ -128,7 +128,7 @@ def run_sources(folder: Path, sources: Mapping[str, str], *, zygotes: list[int] 
                 zygotes.append(zygote.process.pid)
 
     truth = Reference(load_module(folder / "reference.py"), SECRET)
-    with_checks(folder, spec.load(folder).hidden_checks, truth, body)
+    with_checks(folder, spec.load(folder).hidden_checks, truth, body, solution_of(here))
     return runs
 
 

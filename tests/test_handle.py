@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import re
 from collections.abc import Callable
@@ -11,9 +12,10 @@ import pytest
 import torch
 
 from grader import wire
-from grader.handle import Handle, LocalHandle
+from grader.handle import Handle, LocalHandle, RemoteHandle
 from grader.isolation import Zygote
 from grader.model import CheckFailure
+from grader.spec import RESERVED
 from tests.handles import FILE, X, remote
 
 SOURCE = """\
@@ -428,3 +430,17 @@ def test_ctrl_c_at_home_stops_the_grader(monkeypatch: pytest.MonkeyPatch) -> Non
         LocalHandle("def f():\n    raise KeyboardInterrupt\n", FILE).f()
     with pytest.raises(KeyboardInterrupt):
         LocalHandle("raise KeyboardInterrupt\n", FILE)
+
+
+def test_names_that_an_exercise_may_not_have_are_all_there_are() -> None:
+    """`spec` refuses every public name of a handle, or an exercise of that name could not be called."""
+    handle = LocalHandle("", "empty.py")
+    public = {name for name in [*dir(RemoteHandle), *vars(handle)] if not name.startswith("_")}
+
+    assert public | {"output", "served", "workers"} == RESERVED
+
+
+def test_a_check_cannot_ask_for_an_exception_that_is_not_pythons() -> None:
+    """It would fail every student: told as an error of the check."""
+    with pytest.raises(TypeError, match="Python's own"):
+        LocalHandle("def f(): raise ValueError", "f.py").f.raises(pickle.PicklingError)

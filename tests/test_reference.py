@@ -257,9 +257,9 @@ def test_no_reference_file(tmp_path: Path) -> None:
 
 
 def test_a_reference_that_cannot_be_loaded(tmp_path: Path) -> None:
-    """Trusted code that raises is our own fault and is not hidden."""
+    """Trusted code that raises is the instructor's to mend: told with the file and the error."""
     path = tmp_path / "reference.py"
     path.write_text("x = 1\nraise KeyError('here')\n", encoding="utf-8")
-    with pytest.raises(KeyError, match="here"):
+    with pytest.raises(SpecError, match=r"reference\.py cannot be loaded: KeyError: 'here'"):
         load_module(path)
     sys.modules.pop("reference", None)

@@ -215,6 +215,27 @@ def test_writes(student, reference):
         assert evidence is not None and "KeyError" in evidence.detail
 
 
+def test_an_answer_that_trips_a_check_is_a_failure_and_not_our_fault(tmp_path: Path) -> None:
+    """A check that breaks on a submission's answer and not on the solution's costs the submission its points."""
+    check = '''
+
+@pytest.mark.check("triple")
+def test_naive(student, reference):
+    """A check that trusts what comes back"""
+    assert student.triple(torch.ones(2)).shape == (2,)
+'''
+    folder = trio(tmp_path, hidden=check, toml='[checks."triple/naive"]\npoints = 1\nstretch = true')
+
+    runs = run_sources(folder, {"none": broken("triple", "return None"), "solved": SOLVED})
+
+    record = next(record for record in runs["none"].records if record.check == "triple/naive")
+    assert record.outcome == "failed"
+    assert record.evidence is not None
+    assert record.evidence.kind == "unusable"
+    assert "NoneType" in record.evidence.detail
+    assert outcomes(runs["solved"])["triple/naive"] == "passed"
+
+
 def test_a_check_for_cuda_is_not_run_without_it(tmp_path: Path) -> None:
     """Its points stay pending: it is neither passed nor failed."""
     check = '''

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -374,7 +373,6 @@ def test_names_with_odd_characters_have_runs_of_their_own(tmp_path: Path, studen
     assert results.runs("ada") == results.runs(f"{student}x") == []
 
 
-Change = Callable[[Results], None]
 GRADED: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {  # changes of the run, of what is asked, the answer
     "same": ({}, {}, True),
     "all passed": ({"records": tuple(record(check, Outcome.PASSED) for check in CHECKS)}, {}, True),
