@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 
+from grader.errors import SpecError
 from grader.reference import PUBLIC_SEED, RecordedReference, Reference, SharedInputChanged, load_module
 
 SOURCE = """\
