@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
+import signal
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +53,7 @@ def check(path: Path, only: str | None, stop_at_first: bool, as_json: bool) -> N
     import msgspec
 
     from grader import local
+    from grader.members import printable
     from grader.message import failure_text, outcome_word
     from grader.model import Outcome
 
@@ -65,7 +69,11 @@ def check(path: Path, only: str | None, stop_at_first: bool, as_json: bool) -> N
         else:
             click.echo(f"\n✗ {failure_text(item, file.name, seen.evidence)}\n")
 
-    manifest, seen = local.check(path, only, stop_at_first, tell)
+    def note(text: str) -> None:
+        click.echo(f"note: {printable(text)}", err=as_json)
+
+    with _prints_aside() if as_json else contextlib.nullcontext():
+        manifest, seen = local.check(path, only, stop_at_first, tell, note)
     passed = sum(observation.outcome is Outcome.PASSED for observation in seen.values())
     if as_json:
         document: dict[str, Any] = {
@@ -86,14 +94,15 @@ def check(path: Path, only: str | None, stop_at_first: bool, as_json: bool) -> N
 
 @cli.command()
 @click.argument("ids", metavar="[ID]...", nargs=-1)
-@click.option("--out", type=click.Path(path_type=Path), default=Path("release"), show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="[default: release/ beside assignments/]")
 @click.option("--check", "check_only", is_flag=True, help="Write nothing; exit 1 if a release is out of date.")
-def release(ids: tuple[str, ...], out: Path, check_only: bool) -> None:
+def release(ids: tuple[str, ...], out: Path | None, check_only: bool) -> None:
     """Make what students get from the solved sources: stub, handout, public checks."""
     from grader import release as releases
     from grader import spec
 
     course = spec.find_course(Path.cwd())
+    out = out or course / "release"
     folders = [spec.find_assignment(course, id_) for id_ in ids] or spec.discover(course)
     stale = []
     for folder in folders:
@@ -132,6 +141,7 @@ def grade(
     """Grade SUBMISSIONS (files, folders, zips, or a folder of them) and keep every run in the results folder."""
     from grader import grade as grading
     from grader import spec
+    from grader.isolation import adopt_strays
     from grader.members import printable
 
     interactive = sys.stderr.isatty()
@@ -142,6 +152,9 @@ def grade(
         elif done == total or done * 10 // total != (done - 1) * 10 // total:
             click.echo(f"graded {done} of {total}", err=True)
 
+    if sys.platform == "linux":
+        adopt_strays()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended like Ctrl-C: children first, results kept
     report = grading.grade(
         spec.find_course(Path.cwd()),
         id_,
@@ -199,6 +212,20 @@ def _table(report: GradeReport, out: Path, tier: str) -> None:
     click.echo(f"isolation: {tier}; results: {out}, scores: {out / 'scores.json'}")
     if report.skipped:
         click.echo(f"{len(report.skipped)} were graded before and have not changed (--force grades them again)")
+
+
+@contextlib.contextmanager
+def _prints_aside() -> Iterator[None]:
+    """What a student's file prints goes to standard error, so that standard output holds the document alone."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _write(document: bytes) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import queue
+import select
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -15,9 +18,9 @@ import msgspec
 from grader import spec
 from grader.errors import EnvironmentRefused, GraderError, SpecError
 from grader.intake import Entry, entries
-from grader.isolation import require
+from grader.isolation import end_strays, require
 from grader.job import Done, Job, Task
-from grader.model import WIRE_VERSION, Assignment, Run, Score
+from grader.model import LOADS, RUN_SCHEMA, WIRE_VERSION, Assignment, Evidence, Outcome, Record, Run, Score
 from grader.score import score
 from grader.secret import course_secret, hash_of
 from grader.store import Results, write_atomically
@@ -25,6 +28,7 @@ from grader.store import Results, write_atomically
 __all__ = ["GradeReport", "grade", "scores_document"]
 
 SCHEMA = 1
+START_S = 300.0  # for what has no limit of its own: imports, references, replacing a zygote
 ATTEMPTS = 2  # an entry that ends two slots is given up; the others go on
 
 
@@ -73,8 +77,23 @@ def grade(  # noqa: PLR0913 - one per option of the command
         isolation=isolation,
         force=force,
     )
-    answers = _Slots(job, found, progress).work(min(jobs, len(found)))
     digests = spec.check_digests(assignment, job.seed_hash, WIRE_VERSION)
+
+    def give_up(student: str, sentence: str) -> None:
+        """A run without a verdict, so that the student is in the scores and nobody takes silence for a zero."""
+        run_id, journal = results.new_run(student)
+        evidence = Evidence(kind="grader", message=sentence)
+        records = [Record(c.id, digests[c.id], Outcome.GRADER_ERROR, 0.0, evidence) for c in assignment.hidden_checks]
+        journal.close(
+            Run(
+                schema=RUN_SCHEMA, assignment=assignment.id, student=student, id=run_id, file="", submission="",
+                seed_hash=job.seed_hash, device=job.device, isolation=isolation, versions={},
+                started=datetime.now(UTC).isoformat(timespec="seconds"), seconds=0.0, records=tuple(records),
+            )
+        )  # fmt: skip
+
+    slots = _Slots(job, found, _patience(assignment), give_up, progress)
+    answers = slots.work(min(jobs, len(found)))
     graded = [(entry.student, _runs(results, entry.student)) for entry in found]
     report = GradeReport(
         assignment=assignment,
@@ -84,8 +103,15 @@ def grade(  # noqa: PLR0913 - one per option of the command
         errors=tuple((answer.student, answer.error) for answer in answers if answer.error),
         exit_code=max((answer.exit_code for answer in answers if answer.error), default=0),
     )
-    write_atomically(out / "scores.json", scores_document(report))
+    others = [runs for runs in map(partial(_runs, results), results.students()) if runs]
+    everybody = tuple(score(runs, assignment, digests) for runs in others)
+    write_atomically(out / "scores.json", scores_document(msgspec.structs.replace(report, scores=everybody)))
     return report
+
+
+def _patience(assignment: Assignment) -> float:
+    limits = assignment.limits
+    return START_S + LOADS * limits.load_s + len(assignment.exercises) * limits.exercise_s
 
 
 def _runs(results: Results, student: str) -> list[Run]:
@@ -96,7 +122,9 @@ def _runs(results: Results, student: str) -> list[Run]:
 
 
 def _notes(run: Run) -> list[str]:
-    return [run.problem] * bool(run.problem) + list(run.warnings)
+    broken = [record.check for record in run.records if record.outcome is Outcome.GRADER_ERROR]
+    told = f"grader error in {', '.join(broken)}: the points are pending, the reason stands in run {run.id}"
+    return [run.problem] * bool(run.problem) + list(run.warnings) + [told] * bool(broken)
 
 
 def scores_document(report: GradeReport) -> bytes:
@@ -108,8 +136,17 @@ def scores_document(report: GradeReport) -> bytes:
 class _Slots:
     """Entries in a queue, a thread per slot that feeds a child process from it."""
 
-    def __init__(self, job: Job, found: Sequence[Entry], progress: Callable[[int, int], None]) -> None:
+    def __init__(
+        self,
+        job: Job,
+        found: Sequence[Entry],
+        patience: float,
+        give_up: Callable[[str, str], None],
+        progress: Callable[[int, int], None],
+    ) -> None:
         self.job = job
+        self.patience = patience  # seconds: no entry can take longer unless its slot was stopped
+        self.give_up = give_up
         self.progress = progress
         self.total = len(found)
         self.answers: list[Done] = []
@@ -158,42 +195,57 @@ class _Slots:
     def _feed(self) -> None:
         task = self._take()
         while task is not None:
-            with subprocess.Popen(
-                [sys.executable, "-m", "grader.slot"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-            ) as child:
-                assert child.stdin is not None
-                assert child.stdout is not None
+            with self.lock:
+                child = subprocess.Popen(
+                    [sys.executable, "-m", "grader.slot"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    start_new_session=True,  # Ctrl-C is for us; we end our children ourselves
+                )
                 self.children.add(child)
-                line = b""
-                try:
-                    child.stdin.write(msgspec.json.encode(self.job) + b"\n")
-                    while task is not None:
-                        message = Task(task[0].student, os.fsencode(task[0].path))
-                        child.stdin.write(msgspec.json.encode(message) + b"\n")
-                        child.stdin.flush()
-                        line = child.stdout.readline()
-                        if not line:
-                            break
-                        answer = msgspec.json.decode(line, type=Done)
-                        if not answer.student:  # the slot cannot work at all: neither can another one
-                            self.stop.set()
-                            self.fatal = answer
-                            return
-                        self._answer(answer)
-                        if answer.exit_code == EnvironmentRefused.exit_code:  # a full disk is full for all
-                            self.stop.set()
-                        task = self._take()
-                    child.stdin.close()
-                except BrokenPipeError:
-                    pass
-                finally:
-                    self.children.discard(child)
+            with child:
+                task = self._talk(child, task)
+            with self.lock:
+                self.children.discard(child)
+                end_strays(keep={other.pid for other in self.children})
             if task is not None and not self.stop.is_set():
                 task = self._again(*task, child.returncode)
+
+    def _talk(self, child: subprocess.Popen[bytes], task: tuple[Entry, int] | None) -> tuple[Entry, int] | None:
+        """Feed one slot until there is nothing left to do; the entry during which it ended, if it did."""
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            child.stdin.write(msgspec.json.encode(self.job) + b"\n")
+            while task is not None:
+                message = Task(task[0].student, os.fsencode(task[0].path))
+                child.stdin.write(msgspec.json.encode(message) + b"\n")
+                child.stdin.flush()
+                ready, _, _ = select.select([child.stdout], [], [], self.patience)
+                line = child.stdout.readline() if ready else b""
+                if not line:
+                    child.kill()  # it may have been stopped by what it graded
+                    return task
+                answer = msgspec.json.decode(line, type=Done)
+                if not answer.student:  # the slot cannot work at all: neither can another one
+                    self.stop.set()
+                    self.fatal = answer
+                    return None
+                self._answer(answer)
+                if answer.exit_code == EnvironmentRefused.exit_code:  # a full disk is full for all
+                    self.stop.set()
+                task = self._take()
+            child.stdin.close()
+        except BrokenPipeError:
+            return task
+        return None
 
     def _again(self, entry: Entry, attempt: int, status: int | None) -> tuple[Entry, int] | None:
         if attempt < ATTEMPTS:
             return entry, attempt + 1
-        sentence = f"grading `{entry.student}` ended the grading process twice (status {status}); it has no result"
+        sentence = (
+            f"grading `{entry.student}` ended the grading process twice (status {status}); its points are pending"
+        )
+        self.give_up(entry.student, sentence)
         self._answer(Done(entry.student, error=sentence, exit_code=3))
         return self._take()

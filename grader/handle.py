@@ -20,9 +20,9 @@ from grader import wire
 from grader.channel import Channel, Closed, DeadlineMissed
 from grader.compare import fail
 from grader.isolation import WorkerProcess, Zygote
-from grader.model import CheckFailure, Evidence, Limits
+from grader.model import LOADS, CheckFailure, Evidence, Limits
 from grader.output import Flooded, Output
-from grader.student import StudentModule, fault_of
+from grader.student import FAULTS_KEPT, StudentModule, fault_of
 
 __all__ = ["Function", "Handle", "LocalHandle", "RemoteHandle", "WorkerLost", "exception_word"]
 
@@ -84,7 +84,8 @@ class Function:
 
         NotImplementedError never counts: it is what an unwritten stub raises, and it is a RuntimeError.
         """
-        names = [kind.__name__ for kind in (types if isinstance(types, tuple) else (types,))]
+        types = types if isinstance(types, tuple) else (types,)
+        names = [kind.__name__ for kind in types]
         if not set(names) <= EXCEPTIONS:
             raise TypeError("a check can only ask for exceptions of Python's own: others do not cross the wire")
         wanted = " or ".join(names)
@@ -93,7 +94,9 @@ class Function:
             fail(f"`{self._name}` returned a value where it should raise {wanted}", "no_error")
         match reply:
             case {"raised": {"builtins": list(raised)}} if "NotImplementedError" not in raised:
-                right = any(name in raised for name in names)
+                # The most special of Python's own: a class that inherits from all of them has kept one promise only.
+                own = getattr(python, exception_word(raised), None)
+                right = isinstance(own, type) and issubclass(own, types)
             case _:
                 right = False
         if not right:
@@ -189,6 +192,7 @@ class LocalHandle(Handle):
         self._module = StudentModule(source, file)
         self._module.execute(range(len(self._module.statements)))
         self.faults = self._module.faults
+        self.notes: tuple[str, ...] = ()  # what was noticed while reading and loading, for the student
         if any("KeyboardInterrupt" in fault["builtins"] for fault in self.faults):
             raise KeyboardInterrupt
 
@@ -226,7 +230,9 @@ class RemoteHandle(Handle):
         self._left_out: set[int] = set()
         self._broken: Evidence | None = None  # the file as a whole cannot be used
         self._check = self._exercise = ""
-        self._timeouts: dict[str, int] = {}
+        self._timeouts: dict[str, int] = {}  # by exercise
+        self._used: dict[str, float] = {}  # seconds by exercise
+        self._loading = LOADS * limits.load_s  # seconds left for loading, over all workers
 
     def begin(self, check: str, exercise: str) -> None:
         """See Handle.begin."""
@@ -236,31 +242,45 @@ class RemoteHandle(Handle):
     def fresh(self) -> None:
         """The next call goes to a new worker."""
         if self._worker is not None:
-            self.output.finish(self._worker.output)
-            self._worker.end()
-            self._worker = None
-        self.served = set()
+            self._end()
 
     close = fresh
 
+    def _end(self) -> str:
+        """End the worker; how it had ended, in words."""
+        worker, self._worker = self._worker, None
+        assert worker is not None
+        self.served = set()
+        self.output.finish(worker.output)
+        return str(worker.end())
+
     def request(self, op: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], **more: Any) -> dict[str, Any]:
         """See Handle.request. Raises WorkerLost when the worker hangs, dies or breaks the protocol."""
-        if self._worker is None:
+        if self._worker is None and self._broken is None:
             self._load()
         if self._broken is not None:
             raise CheckFailure(self._broken)
         self.served.add(self._check)
         self.last_call = (name, args, kwargs)
-        late = self._timeouts.get(self._exercise, 0) >= self._limits.timeouts
-        seconds = self._limits.late_call_s if late else self._limits.call_s
+        message = {"op": op, "name": name, "args": args, "kwargs": kwargs, **more}
+        start = time.monotonic()
         try:
-            return self._exchange(
-                {"op": op, "name": name, "args": args, "kwargs": kwargs, **more}, seconds, f"`{name}`"
-            )
+            return self._exchange(message, self._seconds(), f"`{name}`")
         except WorkerLost as lost:
-            if lost.evidence.kind == "timeout":
+            if lost.kind == "timeout":
                 self._timeouts[self._exercise] = self._timeouts.get(self._exercise, 0) + 1
             raise
+        finally:
+            self._used[self._exercise] = self._used.get(self._exercise, 0.0) + time.monotonic() - start
+
+    def _seconds(self) -> float:
+        """What the next call may take. Raises CheckFailure once the exercise has used up its time."""
+        left = self._limits.exercise_s - self._used.get(self._exercise, 0.0)
+        if left <= 0:
+            message = f"`{self._exercise}` has used up the {self._limits.exercise_s:g} s that an exercise has"
+            raise CheckFailure(Evidence(kind="timeout", message=message))
+        late = self._timeouts.get(self._exercise, 0) >= self._limits.timeouts
+        return min(left, self._limits.late_call_s if late else self._limits.call_s)
 
     def _exchange(self, message: dict[str, Any], seconds: float, what: str) -> dict[str, Any]:
         worker = self._worker
@@ -286,65 +306,74 @@ class RemoteHandle(Handle):
             raise  # the check asked for something that cannot be sent: not the student's fault
 
     def _lose(self, kind: str, message: str, detail: str = "") -> NoReturn:
-        assert self._worker is not None
-        self.output.finish(self._worker.output)
-        exit_ = self._worker.end()
-        self._worker = None
-        self.served = set()
+        exit_ = self._end()
         if kind == "crash":
             message += f" (it {exit_})"
         raise WorkerLost(Evidence(kind=kind, message=message, detail=detail))
 
     def _load(self) -> None:
         """Start a worker and execute the file in it; a statement that hangs or crashes is found and left out."""
-        for _ in range(LOAD_ATTEMPTS):
-            lines = self._open()
-            if self._broken is not None:
-                return
-            indices = [index for index in range(len(lines)) if index not in self._left_out]
-            try:
-                self._execute(indices)
-                return
-            except WorkerLost:
-                self._find_culprit(indices, lines)
-        self._broken = Evidence(kind="load", message=f"{self._file} hangs or crashes when it is loaded")
+        try:
+            for _ in range(LOAD_ATTEMPTS):
+                lines = self._open()
+                indices = [index for index in range(len(lines)) if index not in self._left_out]
+                try:
+                    self._execute(indices)
+                    return
+                except WorkerLost as lost:
+                    why = lost.evidence
+                    self._find_culprit(indices, lines)
+        except WorkerLost as lost:  # before anything of the file was executed, or while the culprit was sought
+            why = lost.evidence
+        if self.losses:
+            found = f"{len(self.losses)} of its statements hang or end the process"
+        else:
+            found = f"it takes longer than {self._limits.load_s:g} s" if why.kind == "timeout" else why.message
+        self._give_up(f"{self._file} cannot be loaded: {found}")
+
+    def _give_up(self, message: str, detail: str = "") -> None:
+        self.fresh()
+        self._broken = Evidence(kind="load", message=message, detail=detail[:DETAIL_LIMIT])
+
+    def _timed(self, message: dict[str, Any]) -> dict[str, Any]:
+        """One exchange on the account of loading."""
+        if self._loading <= 0:
+            self._lose("timeout", f"all its workers together took longer than {LOADS * self._limits.load_s:g} s")
+        start = time.monotonic()
+        try:
+            return self._exchange(message, min(self._limits.load_s, self._loading), "executing it")
+        finally:
+            self._loading -= time.monotonic() - start
 
     def _open(self) -> list[int]:
-        """A new worker with the file parsed; the line of each top-level statement."""
+        """A new worker with the file parsed; the line of each top-level statement. Raises WorkerLost."""
         self._worker = self._zygote.fork()
         self.workers += 1
         self.output.begin()
-        try:
-            reply = self._exchange(
-                {"op": "open", "source": self._source, "file": self._file}, self._limits.call_s, "loading"
-            )
-        except WorkerLost as lost:
-            self._broken = lost.evidence
-            return []
+        data = bytearray(self._source.encode())  # as a tensor, because a header cannot hold 1 MiB
+        source = torch.frombuffer(data, dtype=torch.uint8) if data else torch.empty(0, dtype=torch.uint8)
+        reply = self._timed({"op": "open", "source": source, "file": self._file})
         lines = reply.get("lines")
-        if not isinstance(lines, list) or not all(isinstance(line, int) for line in lines):
-            self._broken = Evidence(
-                kind="load", message=f"{self._file} cannot be compiled", detail=str(reply)[:DETAIL_LIMIT]
-            )
-            return []
-        return lines
+        if not isinstance(lines, torch.Tensor) or lines.dtype != torch.int32 or lines.dim() != 1:
+            self._lose("load", "it cannot be compiled", str(reply)[:DETAIL_LIMIT])
+        return [int(line) for line in lines.tolist()]
 
     def _execute(self, indices: Iterable[int]) -> None:
-        reply = self._exchange({"op": "execute", "indices": list(indices)}, self._limits.call_s, "loading")
-        told = reply.get("faults")
+        told = self._timed({"op": "execute", "indices": torch.tensor(list(indices), dtype=torch.int32)}).get("faults")
         faults = told if isinstance(told, list) else []
-        self.faults = [fault for fault in faults if isinstance(fault, dict) and self._line(fault.get("line"))]
+        known = [fault for fault in faults if isinstance(fault, dict) and self._line(fault.get("line"))]
+        self.faults = known[:FAULTS_KEPT]
 
     def _find_culprit(self, indices: list[int], lines: list[int]) -> None:
         """Execute one statement at a time until one of them loses the worker; that one is left out from now on."""
         self._open()
-        if self._broken is not None:
-            return
         for index in indices:
             try:
                 self._execute([index])
             except WorkerLost as lost:
+                if self._loading <= 0:
+                    raise
                 self._left_out.add(index)
-                self.losses.append({"line": lines[index], "name": lost.evidence.kind, "builtins": []})
+                self.losses.append({"line": lines[index], "name": lost.kind, "builtins": []})
                 return
         self.fresh()  # it went well this time: try the whole once more

@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from types import TracebackType
 from typing import Self
 
@@ -25,7 +26,7 @@ from grader.model import Isolation, Limits
 if sys.platform != "win32":
     import resource
 
-__all__ = ["TIERS", "Exit", "WorkerProcess", "Zygote", "confine", "require"]
+__all__ = ["TIERS", "Exit", "WorkerProcess", "Zygote", "adopt_strays", "confine", "end_strays", "require"]
 
 TIERS = ("process",)
 # `namespace` is the default already, so that no command line will change its meaning.
@@ -73,6 +74,34 @@ def prctl(option: int, value: int) -> None:
         raise OSError(number, f"prctl({option}): {os.strerror(number)}")
 
 
+_adopting = False
+
+
+def adopt_strays() -> None:
+    """Called by a process that has no children but those of this module: orphans below it become its children.
+
+    A zygote adopts what its workers leave behind; this is for what is left when a submission has killed the zygote.
+    """
+    global _adopting  # noqa: PLW0603 - a property of the process, like the flag in the kernel
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    _adopting = True
+
+
+def end_strays(keep: Collection[int] = ()) -> None:
+    """Kill and reap every child of this process but ``keep``, and what they leave; only after :func:`adopt_strays`."""
+    while _adopting:
+        strays = []
+        for task in os.listdir("/proc/self/task"):
+            with contextlib.suppress(FileNotFoundError), open(f"/proc/self/task/{task}/children", "rb") as file:
+                strays += [pid for pid in map(int, file.read().split()) if pid not in keep]
+        if not strays:
+            return
+        for pid in strays:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+
 def confine(limits: Limits) -> None:
     """Called by a fresh worker, before any student code, on itself."""
     os.setsid()  # its own group, so that the zygote can end its children with it
@@ -116,7 +145,7 @@ class WorkerProcess:
         try:
             status = self.zygote.request({"op": "kill"})["status"]
         except GraderError:  # in the process tier a submission can kill the zygote, and its workers die with it
-            self.zygote.restart()
+            self.zygote.gone = True  # the next fork starts another one
             status = signal.SIGKILL
         finally:
             self.sock.close()
@@ -130,13 +159,15 @@ class Zygote:
     def __init__(self, limits: Limits) -> None:
         """Start it. Raises GraderError when it does not come up."""
         self._limits = limits
+        self.gone = False
         self._start()
 
     def _start(self) -> None:
         limits = self._limits
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control = ours
-        with theirs:
+        with contextlib.ExitStack() as undo, theirs:
+            undo.callback(ours.close)
             command = [sys.executable, "-P", "-s", "-m", "grader.zygote", str(theirs.fileno())]
             self.process = subprocess.Popen(
                 [*command, json.dumps({name: getattr(limits, name) for name in limits.__struct_fields__})],
@@ -145,6 +176,7 @@ class Zygote:
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
             )
+            undo.pop_all()
         ours.settimeout(START_TIMEOUT_S)
         try:
             threads = self._reply().get("threads")
@@ -159,6 +191,8 @@ class Zygote:
     def fork(self) -> WorkerProcess:
         """A new worker. The one before must have ended."""
         try:
+            if self.gone:
+                self.restart()
             return self._fork()
         except GraderError:  # in the process tier, what an earlier submission left behind can have killed the zygote
             self.restart()
@@ -202,6 +236,7 @@ class Zygote:
         self.process.kill()
         self.close()
         self._start()
+        self.gone = False
 
     def close(self) -> None:
         """End the zygote and its worker, and wait for it, so that their CPU time is accounted for."""
@@ -212,6 +247,7 @@ class Zygote:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
+        end_strays()
 
     def __enter__(self) -> Self:
         return self

@@ -21,6 +21,8 @@ __all__ = ["check", "open_handle", "open_reference"]
 def find_release(path: Path) -> tuple[Path, Path]:
     """The release folder and the student's file that ``path`` means. Raises UsageError."""
     path = path.resolve()
+    if not path.exists() and not (path.parent / MANIFEST).is_file():
+        raise UsageError(f"there is no {path}")
     folder = path if path.is_dir() else path.parent
     if not (folder / MANIFEST).is_file():
         raise UsageError(
@@ -39,7 +41,10 @@ def open_handle(folder: Path, file: Path, assignment: Assignment) -> LocalHandle
         raise UnreadableSubmission(submission.problem)
     scenarios = folder / "checks" / "scenarios.py"
     text = scenarios.read_text(encoding="utf-8") if scenarios.exists() else None
-    return LocalHandle(submission.source, str(file), text)
+    handle = LocalHandle(submission.source, str(file), text)
+    told = (f"{file.name}:{fault['line']} raised {fault['name']}: {fault['text']}" for fault in handle.faults)
+    handle.notes = (*submission.warnings, *told)
+    return handle
 
 
 def open_reference(folder: Path) -> RecordedReference:
@@ -52,7 +57,11 @@ def open_reference(folder: Path) -> RecordedReference:
 
 
 def check(
-    path: Path, only: str | None, stop_at_first: bool, tell: Callable[[Check, Observation], None]
+    path: Path,
+    only: str | None,
+    stop_at_first: bool,
+    tell: Callable[[Check, Observation], None],
+    note: Callable[[str], None] = lambda text: None,
 ) -> tuple[Manifest, dict[str, Observation]]:
     """Run the public checks on ``path``, telling each result as it comes; all of them by check id.
 
@@ -64,6 +73,8 @@ def check(
     if only is not None and only not in exercises:
         raise UsageError(f"there is no exercise `{only}`; this assignment has: {', '.join(exercises)}")
     wanted = [check for check in manifest.assignment.checks if only in (None, check.exercise)]
+    if only is not None and not wanted:
+        raise UsageError(f"`{only}` has no public checks; hidden ones will grade it")
     for item in wanted:
         if not (folder / item.file).is_file():
             raise UsageError(f"{folder / item.file} is missing. Get a fresh copy of the release")
@@ -71,6 +82,8 @@ def check(
 
     def body(checks: Checks) -> None:
         handle = open_handle(folder, file, manifest.assignment)
+        for text in handle.notes:
+            note(text)
         for item in wanted:
             if all(need not in seen or seen[need].outcome is Outcome.PASSED for need in item.needs):
                 seen[item.id] = checks.play(item, handle)

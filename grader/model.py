@@ -15,6 +15,8 @@ from typing import Literal
 import msgspec
 
 __all__ = [
+    "LOADS",
+    "RUN_SCHEMA",
     "WIRE_VERSION",
     "Assignment",
     "Case",
@@ -35,6 +37,8 @@ __all__ = [
     "strict_number",
 ]
 
+RUN_SCHEMA = 1  # of the run files
+LOADS = 6  # times `Limits.load_s` for all loading of one submission: a crash in every check needs many workers
 WIRE_VERSION = 1  # of the frames in `grader.wire`; part of every check's digest
 
 Number = float | Literal["nan", "inf", "-inf"]
@@ -69,6 +73,8 @@ class Limits(_Frozen, frozen=True):
     call_s: float = 5.0  # one call of student code; small checks take milliseconds
     timeouts: int = 3  # after so many in one exercise, its calls get `late_call_s`
     late_call_s: float = 1.0
+    exercise_s: float = 60.0  # all calls of one exercise, both passes; a slow one must not starve the others
+    load_s: float = 10.0  # executing the file once; see LOADS
     memory_mb: int = 2048  # address space beyond what the worker starts with
     output_kb: int = 64  # kept of what is printed, half from the head and half from the tail
     output_kill_mb: int = 64  # a worker that prints more than this is ended

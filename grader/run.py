@@ -2,7 +2,8 @@
 
 Pass 1 runs every check in one worker. Checks that did not pass in a worker that had served another check before
 are run again in reverse order in one fresh worker. The same outcome twice counts; a different one is settled by
-that check alone in a worker of its own, and marked ``unstable``.
+that check alone in a worker of its own, and marked ``unstable``. Once anything is unstable, every check that passed has
+to pass alone as well.
 """
 
 from __future__ import annotations
@@ -19,12 +20,10 @@ import torch
 from grader import __version__
 from grader.handle import RemoteHandle, exception_word
 from grader.isolation import Zygote
-from grader.model import Assignment, Check, Evidence, Isolation, Outcome, Record, Run, Submission
+from grader.model import RUN_SCHEMA, Assignment, Check, Evidence, Isolation, Outcome, Record, Run, Submission
 from grader.session import Checks, Observation
 
 __all__ = ["Course", "run", "versions"]
-
-SCHEMA = 1
 
 
 class Course(msgspec.Struct, frozen=True):
@@ -78,7 +77,7 @@ def run(
             for fault in handle.faults
         )
     return Run(
-        schema=SCHEMA,
+        schema=RUN_SCHEMA,
         assignment=course.assignment.id,
         student=submission.student,
         id=run_id,
@@ -135,12 +134,27 @@ class _Sitting:
             self.fresh()
         for check in todo:
             self.settle(check, Observation(Outcome.SKIPPED, 0.0))
+        if any(record.unstable for record in self.settled.values()):
+            self.confirm()
         return [self.settled[check.id] for check in self.course.assignment.hidden_checks]
 
     def fresh(self) -> None:
         """What follows begins anew: another worker, no fixture left."""
         self.handle.fresh()
         self.checks.rest()
+
+    def confirm(self) -> None:
+        """Something depends on what was called before: what passed must pass again alone, in a worker of its own.
+
+        Otherwise two wrong solutions in one file, chosen by a worker's first call, would earn what either of them
+        earns: one in pass 1, the other in pass 2.
+        """
+        for check in self.course.assignment.hidden_checks:
+            if self.settled[check.id].outcome is Outcome.PASSED:
+                self.fresh()
+                again = self.checks.play(check, self.handle)
+                if again.outcome is not Outcome.PASSED:
+                    self.settle(check, again, unstable=True)
 
     def ready(self, check: Check) -> bool:
         """Everything that ``check`` needs has passed."""

@@ -17,8 +17,9 @@ def score(runs: Iterable[Run], assignment: Assignment, digests: Mapping[str, str
     """What ``runs``, all of one student and oldest first, earn.
 
     For each check the newest record counts that says something (not ``not_run``) and carries the check's current
-    digest. A check without one is pending, as is one with a ``grader_error``: neither earned nor lost. The maximum
-    is the assignment's, whatever ran. Points are summed exactly and are finite, within [0, maximum].
+    digest. A check without one is pending, as is one with a ``grader_error`` and what was skipped because of one:
+    neither earned nor lost. The maximum is the assignment's, whatever ran. Points are summed exactly and are finite,
+    within [0, maximum].
     """
     runs = list(runs)
     newest: dict[str, Record] = {}
@@ -29,13 +30,17 @@ def score(runs: Iterable[Run], assignment: Assignment, digests: Mapping[str, str
             ):
                 newest[record.check] = record
     lines = tuple(_line(check, newest.get(check.id)) for check in assignment.hidden_checks)
+    pending = {line.id for line in lines if line.outcome in PENDING}
+    for check in assignment.hidden_checks:  # in the order of what they need
+        if check.id in newest and newest[check.id].outcome is Outcome.SKIPPED and pending & set(check.needs):
+            pending.add(check.id)  # it was not tried because of something that is not the student's fault
     core = [line for line in lines if not line.stretch]
     return Score(
         student=runs[-1].student,
         points=_sum(line.points for line in core),
         max_points=_sum(line.max_points for line in core),
         bonus=_sum(line.points for line in lines if line.stretch),
-        pending_points=_sum(line.max_points for line in core if line.outcome in PENDING),
+        pending_points=_sum(line.max_points for line in core if line.id in pending),
         run=run_path(runs[-1].student, runs[-1].id),
         checks=lines,
     )

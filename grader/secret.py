@@ -7,7 +7,7 @@ import os
 import secrets
 from pathlib import Path
 
-from grader.errors import UsageError
+from grader.errors import EnvironmentRefused, UsageError
 
 __all__ = ["course_secret", "hash_of"]
 
@@ -15,7 +15,9 @@ SIZE = 32
 
 
 def course_secret(course: Path) -> tuple[bytes, bool]:
-    """The secret of the course folder, and whether it was made just now. Raises UsageError for a damaged file."""
+    """The secret of the course folder, and whether it was made just now. Raises UsageError for a damaged file,
+    EnvironmentRefused where it cannot be made.
+    """
     path = course / ".grader" / "secret"
     if path.exists():
         text = path.read_text(encoding="ascii", errors="replace").strip()
@@ -29,10 +31,18 @@ def course_secret(course: Path) -> tuple[bytes, bool]:
             )
         return secret, False
     secret = secrets.token_bytes(SIZE)
-    path.parent.mkdir(exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(secret.hex() + "\n")
+    try:
+        path.parent.mkdir(exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secret.hex() + "\n")
+    except FileExistsError:  # another grading made it at this very moment
+        return course_secret(course)
+    except OSError as error:
+        raise EnvironmentRefused(
+            f"cannot make the course's secret {path}: {error.strerror}. Make the folder writable once,"
+            " or copy a secret there"
+        ) from error
     return secret, True
 
 

@@ -20,7 +20,7 @@ from grader import spec
 from grader.errors import EnvironmentRefused, GraderError
 from grader.handle import Handle, LocalHandle
 from grader.intake import Entry, read
-from grader.isolation import Zygote
+from grader.isolation import Zygote, adopt_strays
 from grader.job import Done, Job, Task
 from grader.model import WIRE_VERSION
 from grader.reference import Reference, load_module
@@ -105,6 +105,8 @@ def main() -> None:
     done = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not lie among the answers
     job = msgspec.json.decode(source.readline(), type=Job)
+    if sys.platform == "linux":
+        adopt_strays()
     try:
         grade_entries(job, _entries(source), done)
     except GraderError as error:

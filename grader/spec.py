@@ -26,8 +26,8 @@ _SCHEMA = 1
 
 # What `student` in a check can do besides calling functions (`grader.handle`, which imports torch).
 RESERVED = frozenset({
-    "ask", "begin", "close", "explain", "faults", "fresh", "last_call", "losses", "output", "play", "request", "served",
-    "workers",
+    "ask", "begin", "close", "explain", "faults", "fresh", "last_call", "losses", "notes", "output", "play", "request",
+    "served", "workers",
 })  # fmt: skip
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from grader.errors import EnvironmentRefused, GraderError, UsageError
 from grader.intake import safe_name
-from grader.model import Assignment, Outcome, Record, Run, Submission
+from grader.model import RUN_SCHEMA, Assignment, Outcome, Record, Run, Submission
 
 __all__ = ["Journal", "Results", "run_path", "write_atomically"]
 
@@ -98,7 +98,8 @@ class Journal:
         write_atomically(self._closed_path, msgspec.json.format(msgspec.json.encode(run), indent=1) + b"\n")
         self.abandon()
         with _disk(self.path):
-            self.path.unlink()
+            for journal in self.path.parent.glob("*.jsonl"):  # this one, and what interrupted runs have left
+                journal.unlink()
 
     def abandon(self) -> None:
         """Leave the journal as it is; what does not fit on the disk any more is lost."""
@@ -154,12 +155,23 @@ class Results:
             )
         return about
 
+    def students(self) -> list[str]:
+        """Everybody who has a folder with a closed run, in the order of their ids."""
+        newest = [max(folder.glob("[0-9]*.json"), default=None) for folder in (self.root / "runs").iterdir()]
+        found = []
+        for path in filter(None, newest):
+            with contextlib.suppress(OSError, msgspec.MsgspecError):  # told when this student is graded
+                found.append(msgspec.json.decode(path.read_bytes(), type=Run).student)
+        return sorted(found)
+
     def runs(self, student: str) -> list[Run]:
         """The closed runs of ``student``, oldest first. Raises GraderError for a file that is not a run."""
         runs = []
         for path in sorted((self.root / "runs" / safe_name(student)).glob("[0-9]*.json")):
             try:
                 runs.append(msgspec.json.decode(path.read_bytes(), type=Run))
+                if runs[-1].schema != RUN_SCHEMA:
+                    raise msgspec.ValidationError(f"it has schema {runs[-1].schema}, this grader reads {RUN_SCHEMA}")
             except (OSError, msgspec.MsgspecError) as error:
                 raise GraderError(f"{path} is not a run: {error}. Move it away to grade this student again") from None
         return runs

@@ -205,6 +205,7 @@ class _Unpacker:
         self.shapes = shapes
         self.reply = reply
         self.nodes = 0
+        self.named: set[int] = set()
 
     def value(self, node: Any, depth: int = 0) -> Any:
         self.nodes += 1
@@ -255,6 +256,9 @@ class _Unpacker:
         index, *more = rest
         if type(index) is not int or not 0 <= index < len(self.tensors):
             raise ProtocolError("a message refers to a tensor that it does not hold")
+        if self.reply and index in self.named:  # as `pack` writes it; else a few bytes could name gigabytes
+            raise ProtocolError("a message refers to one tensor twice")
+        self.named.add(index)
         tensor, shape = self.tensors[index], self.shapes[index]
         flags = more[0] if more else {}
         stride = flags.get("stride")

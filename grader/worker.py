@@ -10,6 +10,8 @@ import socket
 import sys
 from typing import Any
 
+import torch
+
 from grader.channel import Channel, Closed
 from grader.student import StudentModule, fault_of
 from grader.wire import ProtocolError
@@ -27,11 +29,12 @@ def serve(sock: socket.socket) -> None:
         except Closed:
             return
         if request["op"] == "open":
-            module, reply = _open(request["source"], request["file"])
+            source = bytes(request["source"].tolist()).decode()
+            module, reply = _open(source, request["file"])
         elif module is None:
             reply = {"fault": "no submission was opened"}
         elif request["op"] == "execute":
-            module.execute(request["indices"])
+            module.execute(request["indices"].tolist())
             reply = {"faults": module.faults}
         else:
             reply = module.answer(request)
@@ -50,4 +53,4 @@ def _open(source: str, file: str) -> tuple[StudentModule | None, dict[str, Any]]
         module = StudentModule(source, file)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return None, {"fault": fault_of(error, file)}
-    return module, {"lines": [statement.lineno for statement in module.statements]}
+    return module, {"lines": torch.tensor([statement.lineno for statement in module.statements], dtype=torch.int32)}

@@ -84,7 +84,7 @@ def trio(
     """Write the assignment below the course folder ``root``; ``hidden`` and ``toml`` are added to its files."""
     head = "import pytest\nimport torch\n\nfrom grader.compare import close\n\n\n"
     lines = ["schema = 1", 'id = "trio"', 'title = "Three factors"', 'file = "trio.py"', "[limits]"]
-    lines += [f"call_s = {call_s}", "late_call_s = 0.5", f"memory_mb = {memory_mb}"]
+    lines += [f"call_s = {call_s}", "late_call_s = 0.5", "load_s = 1.5", f"memory_mb = {memory_mb}"]
     for exercise in EXERCISES:
         lines += [f"[exercises.{exercise}]", f'title = "{exercise}"', f"points = {points}"]
     for check in CHECKS:

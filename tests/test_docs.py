@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli import cli
+from grader.grade import grade
 from grader.model import Limits, Outcome
 
 ROOT = Path(__file__).parent.parent
@@ -65,6 +66,29 @@ def test_the_committed_release_is_current() -> None:
     )
 
     assert done.returncode == 0, done.stderr
+
+
+def test_the_assignment_in_the_docs_works(tmp_path: Path) -> None:
+    """Its files, written where the page says, release and grade: the solution has full marks, the stub none."""
+    page = (ROOT / "docs" / "assignments.md").read_text(encoding="utf-8")
+    files = re.findall(
+        r"^`((?:assignments|solutions)/[^`]+)`[^\n]*:\n\n```\w+\n(.*?)```", page, re.DOTALL | re.MULTILINE
+    )
+    for name, text in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "in").mkdir()
+
+    made = subprocess.run([sys.executable, "-m", "grader", "release"], cwd=tmp_path, check=False)
+    shutil.copy(tmp_path / "solutions/halves/halves.py", tmp_path / "in" / "solved.py")
+    shutil.copy(tmp_path / "release/halves/halves.py", tmp_path / "in" / "stub.py")
+    report = grade(
+        tmp_path, "halves", [tmp_path / "in"], tmp_path / "out", jobs=1, tier="process", accept_unsandboxed=True
+    )
+
+    assert len(files) == 5
+    assert made.returncode == 0
+    assert {score.student: score.points for score in report.scores} == {"solved": 3.0, "stub": 0.0}
 
 
 @pytest.mark.slow

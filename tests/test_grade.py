@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -232,7 +234,11 @@ def test_an_entry_that_ends_the_grading_process_does_not_end_the_class(tmp_path:
 
     report = graded(tmp_path, [entries], tmp_path / "out")
 
-    assert {score.student: score.points for score in report.scores} == {"ada": 6.0, "eve": 6.0}
+    assert {score.student: (score.points, score.pending_points) for score in report.scores} == {
+        "ada": (6.0, 0.0),
+        "bob": (0.0, 6.0),
+        "eve": (6.0, 0.0),
+    }
     assert report.exit_code == 3
     assert [student for student, _ in report.errors] == ["bob"]
     assert "status 7" in report.errors[0][1]
@@ -248,3 +254,51 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
     assert {score.student: score.points for score in report.scores} == {"ada": 6.0, "eve": 0.0}
     assert "link" in next(score for score in report.scores if score.student == "eve").checks[0].message
+
+
+def test_a_stopped_slot_does_not_stop_the_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A submission that stops the grading process costs its own points their verdict, and nobody else's."""
+    monkeypatch.setattr("grader.grade._patience", lambda assignment: 9.0)
+    trio(tmp_path)
+    stop = "import os\nwith open(f'/proc/{os.getppid()}/stat') as f: os.kill(int(f.read().split()[3]), 19)\n"
+    entries = hand_in(tmp_path / "in", {"ada.py": SOLVED, "bob.py": stop + SOLVED, "eve.py": SOLVED})
+
+    report = graded(tmp_path, [entries], tmp_path / "out")
+
+    assert {score.student: score.points for score in report.scores} == {"ada": 6.0, "bob": 0.0, "eve": 6.0}
+    assert [student for student, _ in report.errors] == ["bob"]
+
+
+DAEMON = """
+import os, signal, time
+
+def hunt():
+    zygote = os.getppid()
+    slot = int(open(f"/proc/{zygote}/stat").read().split()[3])
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        until = time.time() + 40
+        while time.time() < until:
+            for task in os.listdir(f"/proc/{slot}/task"):
+                for pid in open(f"/proc/{slot}/task/{task}/children").read().split():
+                    if int(pid) != os.getpid():
+                        os.kill(int(pid), signal.SIGKILL)
+            time.sleep(0.01)
+        os._exit(0)
+"""
+
+
+def test_what_kills_every_zygote_is_ended_with_its_submission(tmp_path: Path) -> None:
+    """A detached process that hunts the grader's children is found once it is an orphan; the next student is graded."""
+    trio(tmp_path)
+    hunter = DAEMON + SOLVED.replace("return x * 3", "hunt(); return x * 3")
+    hand_in(tmp_path / "in", {"ada.py": SOLVED, "bob.py": hunter, "eve.py": SOLVED, "zoe.py": SOLVED})
+    command = [sys.executable, "-m", "grader", "grade", "trio", "in", "--out", "out", "--jobs", "1"]
+
+    subprocess.run([*command, "--isolation", "process", "--accept-unsandboxed"], cwd=tmp_path, check=False)
+    scores = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))["scores"]
+
+    points = {score["student"]: score["points"] for score in scores}
+    assert {name: points.get(name) for name in ("ada", "eve", "zoe")} == dict.fromkeys(("ada", "eve", "zoe"), 6.0)

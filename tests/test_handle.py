@@ -444,3 +444,14 @@ def test_a_check_cannot_ask_for_an_exception_that_is_not_pythons() -> None:
     """It would fail every student: told as an error of the check."""
     with pytest.raises(TypeError, match="Python's own"):
         LocalHandle("def f(): raise ValueError", "f.py").f.raises(pickle.PicklingError)
+
+
+def test_one_exception_cannot_keep_several_promises() -> None:
+    """A class that inherits from every type a check may ask for counts as the first of them only."""
+    source = "class E(TypeError, ValueError, IndexError): pass\ndef f(): raise E"
+    handle = LocalHandle(source, "f.py")
+
+    handle.f.raises(TypeError)
+    handle.f.raises((KeyError, Exception))
+    with pytest.raises(CheckFailure):
+        handle.f.raises(ValueError)

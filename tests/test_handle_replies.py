@@ -36,7 +36,7 @@ def spoken(reply: dict[str, Any], request: dict[str, Any]) -> bytes:
 def loading(request: dict[str, Any]) -> Iterator[bytes]:
     """What an honest worker says to anything but a call."""
     if request["op"] == "open":
-        yield spoken({"lines": [1]}, request)
+        yield spoken({"lines": torch.ones(1, dtype=torch.int32)}, request)
     elif request["op"] == "execute":
         yield spoken({"faults": []}, request)
 
@@ -211,7 +211,7 @@ def asked(ask: Callable[[Handle], Any], reply: dict[str, Any], faults: Any = ())
     def script(request: dict[str, Any]) -> Iterator[bytes]:
         match request["op"]:
             case "open":
-                yield spoken({"lines": [1]}, request)
+                yield spoken({"lines": torch.ones(1, dtype=torch.int32)}, request)
             case "execute":
                 yield spoken({"faults": faults}, request)
             case _:
@@ -318,7 +318,7 @@ def test_a_worker_lost_again_while_the_culprit_is_sought_is_a_failure() -> None:
     for _ in range(2):
         with pytest.raises(CheckFailure, match="ended the whole process") as caught:
             handle.f()
-        assert caught.value.evidence.kind == "crash"
+        assert caught.value.evidence.kind == "load"
     handle.close()
 
 

@@ -89,7 +89,9 @@ def f(x):
 def test_a_hung_statement_at_the_top_is_left_out(zygote: Zygote) -> None:
     """A loop at the top costs one time limit twice, then everything below it is there; the line is told."""
     source = "x = 1\nwhile True:\n    pass\ndef f():\n    return x\n"
-    with remote(zygote, source, Limits(call_s=1.0)) as handle:  # loading three short statements takes milliseconds
+    with remote(
+        zygote, source, Limits(call_s=1.0, load_s=1.0)
+    ) as handle:  # loading three short statements takes milliseconds
         assert handle.f() == 1
 
         assert handle.losses == [{"line": 2, "name": "timeout", "builtins": []}]
@@ -236,7 +238,7 @@ def test_a_file_that_cannot_be_compiled_is_told_for_every_call(zygote: Zygote) -
     """Such a file should not come this far; if it does, each call is a failure and no worker is asked twice."""
     with remote(zygote, "def f(:\n") as handle:
         for _ in range(2):
-            with pytest.raises(CheckFailure, match=r"student\.py cannot be compiled") as caught:
+            with pytest.raises(CheckFailure, match=r"student\.py cannot be loaded: it cannot be compiled") as caught:
                 handle.f()
             assert caught.value.evidence.kind == "load"
         assert handle.workers == 1

@@ -166,7 +166,9 @@ def test_a_submission_cannot_raise_its_limits(limited: RemoteHandle) -> None:
 def _impostor(folder: Path, body: str) -> str:
     """A program that is started in the place of Python; `fd` is the control socket's number."""
     path = folder / "python"
-    path.write_text(f"#!{PYTHON}\nimport os, sys, socket, time\nfd = int(sys.argv[-2])\n{body}\n", encoding="utf-8")
+    script = folder / "impostor.py"
+    script.write_text(f"import os, sys, socket, time\nfd = int(sys.argv[-2])\n{body}\n", encoding="utf-8")
+    path.write_text(f'#!/bin/sh\nexec "{PYTHON}" "{script}" "$@"\n', encoding="utf-8")  # paths may hold spaces
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return str(path)
 

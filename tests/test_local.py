@@ -118,12 +118,13 @@ def test_only_and_stop(folder: Path) -> None:
     assert list(checked(folder, stop_at_first=True)[0]) == ["half/small", "quarter/first"]
 
 
-def test_an_exercise_without_public_checks_runs_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And collects no tests that lie in the current directory."""
+def test_an_exercise_without_public_checks_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zero of zero would sound like a pass; and tests that lie in the current directory are not collected."""
     monkeypatch.chdir(folder)
     (folder / "test_mine.py").write_text("raise SystemExit('collected')\n", encoding="utf-8")
 
-    assert checked(folder, "third")[0] == {}
+    with pytest.raises(UsageError, match="`third` has no public checks; hidden ones will grade it"):
+        checked(folder, "third")
 
 
 def test_an_unknown_exercise_is_told(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -82,8 +83,6 @@ def test_neighbours_score_as_alone(folder: Path) -> None:
         "loop": broken("triple", "while True: pass"),
         "poison": broken("double", BROKEN["poisons_torch"][0]),
         "dead": broken("negate", "import os; os._exit(3)"),
-        "half": broken("negate", "return x"),
-        "bob": SOLVED,
     }
     alone = {name: outcomes(run_sources(folder, {name: source})[name]) for name, source in students.items()}
 
@@ -92,7 +91,7 @@ def test_neighbours_score_as_alone(folder: Path) -> None:
 
     assert {name: outcomes(one) for name, one in forwards.items()} == alone
     assert {name: outcomes(one) for name, one in backwards.items()} == alone
-    assert alone["ada"] == alone["bob"] == ALL_PASSED
+    assert alone["ada"] == ALL_PASSED
 
 
 IMPORTS = {
@@ -131,7 +130,7 @@ def test_a_file_that_always_dies_is_told_in_a_sentence(folder: Path) -> None:
 
     assert set(outcomes(one["s"]).values()) == {"errored"}
     assert one["s"].records[0].evidence is not None
-    assert "hangs or crashes when it is loaded" in one["s"].records[0].evidence.message
+    assert "of its statements hang or end the process" in one["s"].records[0].evidence.message
     assert outcomes(one["next"]) == ALL_PASSED
 
 
@@ -262,3 +261,74 @@ def test_what_is_printed_is_kept_from_both_ends(folder: Path) -> None:
     assert one.output.startswith("first line")
     assert one.output.rstrip().endswith("last line")
     assert "bytes left out" in one.output and len(one.output) < 70_000
+
+
+def test_a_large_file_is_graded_like_a_small_one(folder: Path) -> None:
+    """Up to the 1 MiB that intake takes, whatever is in it, and with tens of thousands of statements."""
+    text = SOLVED + "NOTES = r'''\n" + "I tried \\ this and that. \n" * 38_000 + "'''\n"
+    many = SOLVED + "a = 1\n" * 30_000
+
+    runs = run_sources(folder, {"text": text, "many": many})
+
+    assert len(text.encode()) > 900_000
+    assert {name: outcomes(one) for name, one in runs.items()} == {"text": ALL_PASSED, "many": ALL_PASSED}
+
+
+def test_two_wrong_solutions_in_one_file_earn_no_more_than_one(folder: Path) -> None:
+    """A file that chooses by a worker's first call which mistake to make does not get the better half of both."""
+    first = SOLVED.replace("x * 3", "x * 4")
+    second = SOLVED.replace("return -x", "return x")
+    hedge = """
+import torch
+mode = []
+def choose(x):
+    if not mode:
+        mode.append(x.tolist() == [1.5])
+    return mode[0]
+def double(x):
+    choose(x)
+    return x * 2
+def triple(x):
+    return x * 3 if not choose(x) else x * 4
+def negate(x):
+    return -x if choose(x) else x
+"""
+
+    runs = run_sources(folder, {"first": first, "second": second, "hedge": hedge})
+
+    passed = {name: sum(outcome == "passed" for outcome in outcomes(one).values()) for name, one in runs.items()}
+    assert passed["first"] == passed["second"] == 4
+    assert passed["hedge"] <= 4
+
+
+def test_a_file_that_loads_slowly_is_told_so(tmp_path: Path) -> None:
+    """No statement is at fault: the sentence says what loading may take, and the search for a culprit has an end."""
+    folder = trio(tmp_path)
+    toml = folder / "assignment.toml"
+    toml.write_text(toml.read_text(encoding="utf-8").replace("load_s = 1.5", "load_s = 0.8"), encoding="utf-8")
+    source = "import time\n" + "time.sleep(0.3)\n" * 8 + SOLVED
+    start = time.monotonic()
+
+    one = run_sources(folder, {"s": source})["s"]
+
+    assert set(outcomes(one).values()) == {"errored"}
+    evidence = one.records[0].evidence
+    assert evidence is not None
+    assert "trio.py cannot be loaded: it takes longer than 0.8 s" in evidence.message
+    assert time.monotonic() - start < 60  # the session and the zygote included; without an end it would be minutes
+
+
+def test_a_slow_function_cannot_use_up_the_time_of_the_class(tmp_path: Path) -> None:
+    """Calls that never time out are stopped once their exercise has used its time; other exercises are graded."""
+    folder = trio(tmp_path)
+    toml = folder / "assignment.toml"
+    toml.write_text(
+        toml.read_text(encoding="utf-8").replace("[limits]", "[limits]\nexercise_s = 1.0"), encoding="utf-8"
+    )
+
+    one = run_sources(folder, {"s": broken("double", "import time; time.sleep(0.6); return x * 2")})["s"]
+
+    seen = outcomes(one)
+    assert seen["double/double_one"] == "passed"
+    assert seen["double/double_many"] == "timed_out"
+    assert {seen[check] for check in CHECKS if not check.startswith("double/")} == {"passed"}

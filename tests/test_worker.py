@@ -66,17 +66,20 @@ def call(name: str, *args: object) -> dict[str, Any]:
 
 def opened(source: str = SOURCE, file: str = "student.py") -> dict[str, Any]:
     """The request that opens a file."""
-    return {"op": "open", "source": source, "file": file, "nonce": "open"}
+    data = torch.tensor(list(source.encode()), dtype=torch.uint8)
+    return {"op": "open", "source": data, "file": file, "nonce": "open"}
 
 
 def executed(*indices: int) -> dict[str, Any]:
     """The request that executes statements."""
-    return {"op": "execute", "indices": list(indices), "nonce": "execute"}
+    return {"op": "execute", "indices": torch.tensor(indices, dtype=torch.int32), "nonce": "execute"}
 
 
 def test_open_execute_call(ask: Ask) -> None:
     """Opening tells the lines of the statements, executing what raised, a call its value; each with its nonce."""
-    assert ask(opened()) == {"lines": [1, 2, 4, 7, 10, 13, 16], "nonce": "open"}
+    told = ask(opened())
+    assert told["nonce"] == "open"
+    assert told["lines"].tolist() == [1, 2, 4, 7, 10, 13, 16]
     told = ask(executed(0, 1, 2))
     assert told["nonce"] == "execute"
     assert [(fault["line"], fault["name"]) for fault in told["faults"]] == [(2, "ZeroDivisionError")]
