@@ -100,7 +100,10 @@ def close(
     if torch.equal(answer, rounded):  # correctly rounded: nothing can be better, and most answers are
         return
     wide, shown = answer.to(torch.float64), rounded.to(torch.float64)
-    pattern = torch.where(shown.isfinite(), wide.isfinite(), (wide == shown) | (wide.isnan() & shown.isnan()))
+    finite_truth = shown.isfinite()
+    pattern = finite_truth & wide.isfinite()
+    if not bool(pattern.all()):
+        pattern |= ~finite_truth & ((wide == shown) | (wide.isnan() & shown.isnan()))
     if not bool(pattern.all()):
         worst = int((~pattern).flatten().nonzero()[0].item())
         is_, should = wide.flatten()[worst].item(), shown.flatten()[worst].item()
@@ -111,9 +114,9 @@ def close(
             expected=partial(describe, rounded),
             detail=f"at index {_index(worst, truth.shape)}: got {number(is_)}, expected {number(should)}",
         )
-    unit_size = eps(dtype) * torch.as_tensor(scale, dtype=torch.float64)
+    unit_size = eps(dtype) * (scale if isinstance(scale, float | int) else scale.to(torch.float64))
     error = ((wide - truth) / unit_size).abs()  # the sign of a scale must not make an error negative
-    error = torch.where(shown.isfinite() & (wide != truth), error, torch.zeros((), dtype=torch.float64))
+    error = torch.where((wide == truth) | ~finite_truth, 0.0, error)  # not nan, where the scale is 0 or the truth inf
     if not bool((error <= limit).all()):
         worst = int(error.nan_to_num(nan=math.inf).flatten().argmax().item())
         size = error.flatten()[worst].item()
