@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -33,7 +32,7 @@ ATTEMPTS = 2  # an entry that ends two slots is given up; the others go on
 
 
 class GradeReport(msgspec.Struct, frozen=True):
-    """What a ``grade`` came to. ``errors`` are about the grader; the students concerned have no new run."""
+    """What a ``grade`` came to. ``errors`` are about the grader; the students concerned have no new verdict."""
 
     assignment: Assignment
     scores: tuple[Score, ...]
@@ -94,31 +93,25 @@ def grade(  # noqa: PLR0913 - one per option of the command
 
     slots = _Slots(job, found, _patience(assignment), give_up, progress)
     answers = slots.work(min(jobs, len(found)))
-    graded = [(entry.student, _runs(results, entry.student)) for entry in found]
+    everybody = results.everybody()
+    scores = {student: score(runs, assignment, digests) for student, runs in everybody.items()}
+    graded = [entry.student for entry in found if entry.student in everybody]
     report = GradeReport(
         assignment=assignment,
-        scores=tuple(score(runs, assignment, digests) for _, runs in graded if runs),
-        notes=tuple((student, note) for student, runs in graded if runs for note in _notes(runs[-1])),
+        scores=tuple(scores[student] for student in graded),
+        notes=tuple((student, note) for student in graded for note in _notes(everybody[student][-1])),
         skipped=tuple(sorted(answer.student for answer in answers if not answer.graded and not answer.error)),
         errors=tuple((answer.student, answer.error) for answer in answers if answer.error),
         exit_code=max((answer.exit_code for answer in answers if answer.error), default=0),
     )
-    others = [runs for runs in map(partial(_runs, results), results.students()) if runs]
-    everybody = tuple(score(runs, assignment, digests) for runs in others)
-    write_atomically(out / "scores.json", scores_document(msgspec.structs.replace(report, scores=everybody)))
+    of_all = msgspec.structs.replace(report, scores=tuple(scores.values()))
+    write_atomically(out / "scores.json", scores_document(of_all))
     return report
 
 
 def _patience(assignment: Assignment) -> float:
     limits = assignment.limits
     return START_S + LOADS * limits.load_s + len(assignment.exercises) * limits.exercise_s
-
-
-def _runs(results: Results, student: str) -> list[Run]:
-    try:
-        return results.runs(student)
-    except GraderError:  # a damaged file, of which this student's slot has told already; the others have their scores
-        return []
 
 
 def _notes(run: Run) -> list[str]:

@@ -329,11 +329,8 @@ class RemoteHandle(Handle):
             found = f"{len(self.losses)} of its statements hang or end the process"
         else:
             found = f"it takes longer than {self._limits.load_s:g} s" if why.kind == "timeout" else why.message
-        self._give_up(f"{self._file} cannot be loaded: {found}")
-
-    def _give_up(self, message: str, detail: str = "") -> None:
         self.fresh()
-        self._broken = Evidence(kind="load", message=message, detail=detail[:DETAIL_LIMIT])
+        self._broken = Evidence(kind="load", message=f"{self._file} cannot be loaded: {found}", detail=why.detail)
 
     def _timed(self, message: dict[str, Any]) -> dict[str, Any]:
         """One exchange on the account of loading."""

@@ -80,7 +80,7 @@ _adopting = False
 def adopt_strays() -> None:
     """Called by a process that has no children but those of this module: orphans below it become its children.
 
-    A zygote adopts what its workers leave behind; this is for what is left when a submission has killed the zygote.
+    A zygote adopts what its workers leave behind; a slot and `grade`, what is left when a submission has killed it.
     """
     global _adopting  # noqa: PLW0603 - a property of the process, like the flag in the kernel
     prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -159,7 +159,6 @@ class Zygote:
     def __init__(self, limits: Limits) -> None:
         """Start it. Raises GraderError when it does not come up."""
         self._limits = limits
-        self.gone = False
         self._start()
 
     def _start(self) -> None:
@@ -187,6 +186,7 @@ class Zygote:
             self.close()
             raise
         ours.settimeout(REPLY_TIMEOUT_S)
+        self.gone = False
 
     def fork(self) -> WorkerProcess:
         """A new worker. The one before must have ended."""
@@ -236,7 +236,6 @@ class Zygote:
         self.process.kill()
         self.close()
         self._start()
-        self.gone = False
 
     def close(self) -> None:
         """End the zygote and its worker, and wait for it, so that their CPU time is accounted for."""

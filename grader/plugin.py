@@ -17,14 +17,14 @@ from grader.manifest import read_manifest
 from grader.message import failure_text
 from grader.model import CheckFailure
 from grader.reference import RecordedReference
-from grader.session import with_input
+from grader.session import MARK, with_input
 
 __all__ = ["pytest_configure", "pytest_runtest_makereport", "reference", "student"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the mark."""
-    config.addinivalue_line("markers", "check(exercise, needs=(), device='cpu'): what a check belongs to")
+    config.addinivalue_line("markers", MARK)
 
 
 def _folder(path: Path) -> Path:
@@ -45,7 +45,7 @@ def student(_module_handle: LocalHandle) -> LocalHandle:
     return _module_handle
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def reference(request: pytest.FixtureRequest) -> RecordedReference:
     """The expected answers."""
     return open_reference(_folder(request.path))

@@ -61,8 +61,8 @@ def run(
     output, warnings = "", submission.warnings
     if submission.source is None or submission.problem:
         evidence = Evidence(kind="unreadable", message=submission.problem)
-        seen = {check.id: Observation(Outcome.ERRORED, 0.0, evidence) for check in course.assignment.hidden_checks}
-        records = [_record(check, seen[check.id], False, course, journal) for check in course.assignment.hidden_checks]
+        seen = Observation(Outcome.ERRORED, 0.0, evidence)
+        records = [_record(check, seen, False, course, journal) for check in course.assignment.hidden_checks]
     else:
         limits = course.assignment.limits
         handle = RemoteHandle(zygote, submission.source, course.assignment.file, limits, course.scenarios)

@@ -28,8 +28,9 @@ from grader.model import Case, Check, CheckFailure, Evidence, Outcome
 if TYPE_CHECKING:
     from _pytest.runner import SetupState
 
-__all__ = ["Checks", "Observation", "Truth", "with_checks", "with_input"]
+__all__ = ["MARK", "Checks", "Observation", "Truth", "with_checks", "with_input"]
 
+MARK = "check(exercise, needs=(), device='cpu'): what a check belongs to"
 UNUSED_PLUGINS = [
     "cacheprovider", "capture", "debugging", "doctest", "faulthandler", "junitxml", "legacypath", "logging",
     "monkeypatch", "pastebin", "recwarn", "setuponly", "setupplan", "skipping", "stepwise", "subtests", "terminal",
@@ -41,8 +42,6 @@ OUTCOMES = {
         ("raised", "memory", "crash", "protocol", "output", "load", "not_implemented", "missing"), Outcome.ERRORED
     ),
 }
-
-
 LOST = ("timeout", "crash", "output")  # kinds of failure after which the worker is gone
 
 
@@ -253,7 +252,7 @@ class _Plugin:
         self.error: BaseException | None = None
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        config.addinivalue_line("markers", "check(exercise, needs=(), device='cpu'): what a check belongs to")
+        config.addinivalue_line("markers", MARK)
 
     @pytest.fixture
     def student(self) -> Handle:

@@ -107,6 +107,18 @@ class Journal:
             self._file.close()
 
 
+def _runs_in(folder: Path) -> list[Run]:
+    runs = []
+    for path in sorted(folder.glob("[0-9]*.json")):
+        try:
+            runs.append(msgspec.json.decode(path.read_bytes(), type=Run))
+            if runs[-1].schema != RUN_SCHEMA:
+                raise msgspec.ValidationError(f"it has schema {runs[-1].schema}, this grader reads {RUN_SCHEMA}")
+        except (OSError, msgspec.MsgspecError) as error:
+            raise GraderError(f"{path} is not a run: {error}. Move it away to grade this student again") from None
+    return runs
+
+
 class Results:
     """A RESULTS folder."""
 
@@ -155,26 +167,18 @@ class Results:
             )
         return about
 
-    def students(self) -> list[str]:
-        """Everybody who has a folder with a closed run, in the order of their ids."""
-        newest = [max(folder.glob("[0-9]*.json"), default=None) for folder in (self.root / "runs").iterdir()]
-        found = []
-        for path in filter(None, newest):
-            with contextlib.suppress(OSError, msgspec.MsgspecError):  # told when this student is graded
-                found.append(msgspec.json.decode(path.read_bytes(), type=Run).student)
-        return sorted(found)
+    def everybody(self) -> dict[str, list[Run]]:
+        """Student → closed runs, oldest first, in the order of ids. Who has a file that is not a run is left out."""
+        found = {}
+        for folder in (self.root / "runs").iterdir():
+            with contextlib.suppress(GraderError):  # told when this student is graded; the others have their scores
+                if runs := _runs_in(folder):
+                    found[runs[-1].student] = runs
+        return dict(sorted(found.items()))
 
     def runs(self, student: str) -> list[Run]:
         """The closed runs of ``student``, oldest first. Raises GraderError for a file that is not a run."""
-        runs = []
-        for path in sorted((self.root / "runs" / safe_name(student)).glob("[0-9]*.json")):
-            try:
-                runs.append(msgspec.json.decode(path.read_bytes(), type=Run))
-                if runs[-1].schema != RUN_SCHEMA:
-                    raise msgspec.ValidationError(f"it has schema {runs[-1].schema}, this grader reads {RUN_SCHEMA}")
-            except (OSError, msgspec.MsgspecError) as error:
-                raise GraderError(f"{path} is not a run: {error}. Move it away to grade this student again") from None
-        return runs
+        return _runs_in(self.root / "runs" / safe_name(student))
 
     def graded(self, submission: Submission, assignment: Assignment, digests: Mapping[str, str], device: str) -> bool:
         """The newest run is of this very submission and holds a current record of every check that can run here."""

@@ -88,22 +88,15 @@ def end(worker: int) -> int:
     with contextlib.suppress(ProcessLookupError):  # it may not have come as far as its own group
         os.kill(worker, signal.SIGKILL)
     _, status = os.waitpid(worker, 0)
-    children = f"/proc/self/task/{os.getpid()}/children"
-    while True:
-        with open(children, encoding="ascii") as file:
-            strays = file.read().split()
-        if not strays:
-            return status
-        for stray in map(int, strays):
-            os.kill(stray, signal.SIGKILL)
-            os.waitpid(stray, 0)
+    isolation.end_strays()
+    return status
 
 
 def main() -> None:
     """Serve requests until the control socket closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which then closes the socket
     isolation.prctl(isolation.PR_SET_PDEATHSIG, signal.SIGKILL)
-    isolation.prctl(isolation.PR_SET_CHILD_SUBREAPER, 1)
+    isolation.adopt_strays()
     control = socket.socket(fileno=int(sys.argv[1]))
     limits = Limits(**json.loads(sys.argv[2]))
     sys.argv[1:] = []
