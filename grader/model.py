@@ -86,6 +86,7 @@ class Exercise(_Frozen, frozen=True):
     id: str
     title: str
     points: float
+    forbidden: tuple[str, ...] = ()  # names of library functions that the student has to do without
 
 
 class Check(_Frozen, frozen=True):
@@ -117,6 +118,11 @@ class Assignment(_Frozen, frozen=True):
     exercises: tuple[Exercise, ...]
     checks: tuple[Check, ...]
     limits: Limits = Limits()
+
+    @property
+    def forbidden(self) -> dict[str, tuple[str, ...]]:
+        """Exercise → what it must do without, for exercises that must do without something."""
+        return {exercise.id: exercise.forbidden for exercise in self.exercises if exercise.forbidden}
 
     @property
     def hidden_checks(self) -> tuple[Check, ...]:
@@ -195,6 +201,53 @@ class Case(_Frozen, frozen=True, omit_defaults=True):
     evidence: Evidence | None = None
 
 
+class Part(_Frozen, frozen=True, omit_defaults=True):
+    """One tensor of an answer, or one plain value (then ``dtype`` is its type's name and ``shape`` is empty)."""
+
+    dtype: str
+    shape: tuple[int, ...] = ()
+    values: tuple[float | str, ...] = ()  # in flat order, the first of them; nan and ±inf by name
+
+
+class Answer(_Frozen, frozen=True, omit_defaults=True):
+    """What came of one probe."""
+
+    word: str  # "value", or what happened instead, for example "raised ValueError"
+    parts: dict[str, Part] = {}
+    digest: str = ""  # of the request it answers
+
+
+class Probe(_Frozen, frozen=True):
+    """A call with public inputs whose answer tells mistakes apart; see `grader.probe`."""
+
+    id: str  # "<exercise>/<name>"
+    exercise: str
+    call: str  # for people
+    request: str  # the wire's frame, base64
+    digest: str  # of the request
+    limit: float  # two numbers are equal within limit · eps · (scale + their size)
+    scale: float  # the largest finite magnitude among the inputs
+
+
+class Signature(_Frozen, frozen=True):
+    """How one mistake of the gallery, or a variation of it, answers where it differs from the solution."""
+
+    id: str
+    exercise: str
+    message: str
+    answers: dict[str, Answer]
+    variation: str = ""  # "EPS = 1e-06": other constants, the same mistake
+
+
+class Signatures(_Frozen, frozen=True):
+    """``signatures.json``: what is asked, what is right, and what each mistake answers."""
+
+    schema: int
+    probes: tuple[Probe, ...]
+    right: dict[str, Answer]
+    mistakes: tuple[Signature, ...]
+
+
 class Record(_Frozen, frozen=True, omit_defaults=True):
     """What was observed of one check; no points."""
 
@@ -234,6 +287,7 @@ class Run(_Frozen, frozen=True):
     warnings: tuple[str, ...] = ()
     problem: str = ""  # the whole file could not be used: why
     output: str = ""  # what the submission printed, cut in the middle
+    answers: dict[str, Answer] = {}  # probe id → answer, for the exercises that lost points
 
 
 class CheckScore(_Frozen, frozen=True):

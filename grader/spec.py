@@ -93,7 +93,10 @@ def load(folder: Path) -> Assignment:
         file=intent.file,
         folder=str(folder),
         solution=str(solution),
-        exercises=tuple(Exercise(name, said.title, float(said.points or 0)) for name, said in intent.exercises.items()),
+        exercises=tuple(
+            Exercise(name, said.title, float(said.points or 0), said.forbidden)
+            for name, said in intent.exercises.items()
+        ),
         checks=tuple(_record(check, intent.checks[check.id]) for check in checks),
         limits=intent.limits,
     )
@@ -102,9 +105,9 @@ def load(folder: Path) -> Assignment:
 def check_digests(assignment: Assignment, seed_hash: str, wire_version: int) -> dict[str, str]:
     """For each check id the sha256 of everything that decides its outcome.
 
-    That is: its function's name; the bytes of its module, of ``scenarios.py``, of ``reference.py`` and of every
-    Python file below ``checks`` that is no check file; the seed's hash and the wire version. What stands in
-    ``assignment.toml`` (points, hints) and the gallery never change it.
+    That is: its function's name; what its exercise forbids; the bytes of its module, of ``scenarios.py``, of
+    ``reference.py`` and of every Python file below ``checks`` that is no check file; the seed's hash and the wire
+    version. What else stands in ``assignment.toml`` (points, hints) and the gallery never change it.
     """
     folder = Path(assignment.folder)
     helpers = [path for path in sorted((folder / "checks").rglob("*.py")) if not path.name.startswith("test_")]
@@ -113,7 +116,11 @@ def check_digests(assignment: Assignment, seed_hash: str, wire_version: int) -> 
         if path.exists():
             common += [path.relative_to(folder).as_posix().encode(), path.read_bytes()]
     modules = {file: (folder / file).read_bytes() for file in {check.file for check in assignment.checks}}
-    return {check.id: _sha256([check.function.encode(), modules[check.file], *common]) for check in assignment.checks}
+    forbidden = {name: "\n".join(calls).encode() for name, calls in assignment.forbidden.items()}
+    return {
+        check.id: _sha256([check.function.encode(), forbidden.get(check.exercise, b""), modules[check.file], *common])
+        for check in assignment.checks
+    }
 
 
 def _absolute(path: Path) -> Path:
@@ -134,6 +141,7 @@ class _Exercise:
     table: Table
     title: str
     points: Fraction | None
+    forbidden: tuple[str, ...]
 
 
 @dataclass
@@ -163,7 +171,7 @@ def _read_intent(folder: Path, where: str, problems: list[str]) -> _Intent:
     intent = _Intent(readable=top is not None)
     if top is None:
         return intent
-    top.only("schema", "id", "title", "file", "limits", "exercises", "checks")
+    top.only("schema", "id", "title", "file", "forbidden", "limits", "exercises", "checks")
     schema = top.number("schema", whole=True, required=True)
     if schema not in (None, _SCHEMA):
         top.say("schema", f"is {schema}, but this grader reads {_SCHEMA} — use the grader that the folder is made for")
@@ -175,15 +183,17 @@ def _read_intent(folder: Path, where: str, problems: list[str]) -> _Intent:
     elif file:
         top.say("file", f"{file!r} is not the name of a Python module — write it like 'losses.py', without a folder")
     intent.limits = _read_limits(top.table("limits"))
+    everywhere = _forbidden(top)
     exercises = top.table("exercises", required=True)
     if exercises.values == {} == top.values.get("exercises"):
         top.say("exercises", "names no exercise — add [exercises.<function>]")
     for name, table in exercises.tables().items():
-        table.only("title", "points")
+        table.only("title", "points", "forbidden")
         if not _is_name(name) or name in RESERVED:
             reason = f"`student.{name}` has a meaning in checks" if name in RESERVED else "it is no Python name"
             exercises.say(name, f"an exercise cannot be called so: {reason} — rename it")
-        intent.exercises[name] = _Exercise(table, table.text("title"), table.points("points", required=True))
+        points, forbidden = table.points("points", required=True), tuple({**everywhere, **_forbidden(table)})
+        intent.exercises[name] = _Exercise(table, table.text("title"), points, forbidden)
     for name, table in top.table("checks", required=True).tables().items():
         table.only("points", "stretch", "split", "hints")
         before = len(problems)
@@ -191,6 +201,15 @@ def _read_intent(folder: Path, where: str, problems: list[str]) -> _Intent:
         sound = len(problems) == before
         intent.checks[name] = _Check(table, points, stretch, table.flag("split"), table.texts("hints"), sound)
     return intent
+
+
+def _forbidden(table: Table) -> dict[str, None]:
+    """The names of the library's functions that students have to do without, in their order."""
+    names = table.texts("forbidden")
+    for name in names:
+        if not name.isidentifier():
+            table.say("forbidden", f"{name!r} is no function's name — write it without `torch.`, like 'softmax'")
+    return dict.fromkeys(names)
 
 
 def _is_name(text: str) -> bool:

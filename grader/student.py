@@ -19,6 +19,8 @@ from typing import Any
 
 import torch
 
+from grader.guard import Guard
+
 __all__ = ["StudentModule", "fault_of"]
 
 MESSAGE_LIMIT = 2000
@@ -58,11 +60,19 @@ class StudentModule:
         self.module.__file__ = file
         self.faults: list[dict[str, Any]] = []
         self.scenarios: types.ModuleType | None = None
+        self.guard = Guard()
         tree = ast.parse(source, file)
         self.statements = tree.body
         self.module.__doc__ = ast.get_docstring(tree, clean=False)
         self.flags = 0
         self.lines = source.splitlines(keepends=True)
+
+    @classmethod
+    def around(cls, module: types.ModuleType) -> StudentModule:
+        """A module that lives already, such as a notebook's: its functions are called, and nothing is executed."""
+        wrapped = cls("", "")
+        wrapped.module = module
+        return wrapped
 
     def execute(self, indices: Iterable[int]) -> None:
         """Execute top-level statements by index. One that raises is noted in ``faults`` and the rest goes on."""
@@ -91,6 +101,11 @@ class StudentModule:
     def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """``name(*args, **kwargs)``."""
         return self.function(name)(*args, **kwargs)
+
+    def with_inputs(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+        """``name(*args, **kwargs)``, and the arguments as they are after it."""
+        value = self.function(name)(*args, **kwargs)
+        return value, args
 
     def vjp(
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], wrt: tuple[int, ...], cotangent: Any
@@ -134,6 +149,15 @@ class StudentModule:
         torch.default_generator.manual_seed(0)
         random.seed(0)
         name, args, kwargs = request["name"], request.get("args", ()), request.get("kwargs", {})
+        self.guard.raise_for(request.get("forbidden", ()))
+        self.guard.seen.clear()
+        reply = self._serve(request, name, args, kwargs)
+        # Even if what was raised there has been caught: whoever falls back on something else has tried.
+        return reply | {"forbidden": sorted(self.guard.seen)} if self.guard.seen else reply
+
+    def _serve(
+        self, request: dict[str, Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> dict[str, Any]:
         try:
             match request["op"]:
                 case "call":
@@ -142,6 +166,8 @@ class StudentModule:
                     value = self.vjp(name, args, kwargs, request["wrt"], request["cotangent"])
                 case "hvp":
                     value = self.hvp(name, args, kwargs, request["wrt"], request["vector"])
+                case "with_inputs":
+                    value = self.with_inputs(name, args, kwargs)
                 case "play":
                     value = self.play(request["source"], name, kwargs)
             return {"value": value}
