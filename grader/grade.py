@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from grader import spec
+from grader.diagnose import read_signatures
 from grader.errors import EnvironmentRefused, GraderError, SpecError
 from grader.intake import Entry, entries
 from grader.isolation import end_strays, require
@@ -62,6 +63,7 @@ def grade(  # noqa: PLR0913 - one per option of the command
     """
     folder = spec.find_assignment(course, assignment_id)
     assignment = spec.load(folder)
+    signatures = read_signatures(folder)
     isolation = require(tier, accept_unsandboxed=accept_unsandboxed)
     found = entries(list(paths), assignment)
     secret, made = course_secret(course)
@@ -94,7 +96,7 @@ def grade(  # noqa: PLR0913 - one per option of the command
     slots = _Slots(job, found, _patience(assignment), give_up, progress)
     answers = slots.work(min(jobs, len(found)))
     everybody = results.everybody()
-    scores = {student: score(runs, assignment, digests) for student, runs in everybody.items()}
+    scores = {student: score(runs, assignment, digests, signatures) for student, runs in everybody.items()}
     graded = [entry.student for entry in found if entry.student in everybody]
     report = GradeReport(
         assignment=assignment,

@@ -113,15 +113,15 @@ class RecordedReference:
         """Nothing is shared at home."""
 
 
-def load_module(path: Path) -> ModuleType:
-    """The assignment's reference.py as a module; empty if there is none. Trusted code: it is executed here.
+def load_module(path: Path, name: str = "reference") -> ModuleType:
+    """The assignment's reference.py (or another trusted file) as a module; empty if there is none. It is executed here.
 
     Raises SpecError with the reason if it cannot be loaded.
     """
-    module = ModuleType("reference")
+    module = ModuleType(name)
     if path.exists():
         module.__file__ = str(path)
-        sys.modules["reference"] = module  # dataclasses look their module up
+        sys.modules[name] = module  # dataclasses look their module up
         try:
             exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - trusted
         except Exception as error:

@@ -18,12 +18,28 @@ import pytest
 import torch
 
 from grader import __version__
-from grader.handle import RemoteHandle, exception_word
+from grader.handle import exception_word
 from grader.isolation import Zygote
-from grader.model import RUN_SCHEMA, Assignment, Check, Evidence, Isolation, Outcome, Record, Run, Submission
+from grader.model import (
+    RUN_SCHEMA,
+    Answer,
+    Assignment,
+    Check,
+    Evidence,
+    Isolation,
+    Outcome,
+    Probe,
+    Record,
+    Run,
+    Submission,
+)  # fmt: skip
+from grader.probe import UNWRITTEN, ask
+from grader.remote import RemoteHandle
 from grader.session import Checks, Observation
 
 __all__ = ["Course", "run", "versions"]
+
+LOST = {Outcome.FAILED, Outcome.ERRORED, Outcome.TIMED_OUT}
 
 
 class Course(msgspec.Struct, frozen=True):
@@ -35,6 +51,7 @@ class Course(msgspec.Struct, frozen=True):
     scenarios: str | None
     isolation: Isolation
     device: str = "cpu"
+    probes: tuple[Probe, ...] = ()
 
 
 def versions() -> dict[str, str]:
@@ -59,15 +76,19 @@ def run(
     """Observe ``submission``. Every settled record goes to ``journal`` as soon as it is known."""
     started, clock = datetime.now(UTC), time.perf_counter()
     output, warnings = "", submission.warnings
+    answers: dict[str, Answer] = {}
     if submission.source is None or submission.problem:
         evidence = Evidence(kind="unreadable", message=submission.problem)
         seen = Observation(Outcome.ERRORED, 0.0, evidence)
         records = [_record(check, seen, False, course, journal) for check in course.assignment.hidden_checks]
     else:
         limits = course.assignment.limits
-        handle = RemoteHandle(zygote, submission.source, course.assignment.file, limits, course.scenarios)
+        file, forbidden = course.assignment.file, course.assignment.forbidden
+        handle = RemoteHandle(zygote, submission.source, file, limits, course.scenarios, forbidden)
         try:
             records = _Sitting(course, checks, handle, journal).records()
+            handle.fresh()  # what the checks have left behind must not speak for the submission
+            answers = ask(handle, _questions(course, records))
         finally:
             handle.close()
         output = handle.output.text()
@@ -93,7 +114,21 @@ def run(
         warnings=warnings,
         problem=submission.problem,
         output=output,
+        answers=answers,
     )
+
+
+def _questions(course: Course, records: list[Record]) -> list[Probe]:
+    """The probes of the exercises that lost core points by what was computed there."""
+    core = {check.id: check.exercise for check in course.assignment.hidden_checks if not check.stretch}
+    lost = {
+        core[record.check]
+        for record in records
+        if record.check in core
+        and record.outcome in LOST
+        and not (record.evidence is not None and record.evidence.kind in UNWRITTEN)
+    }
+    return [probe for probe in course.probes if probe.exercise in lost]
 
 
 def _record(
@@ -136,6 +171,7 @@ class _Sitting:
             self.settle(check, Observation(Outcome.SKIPPED, 0.0))
         if any(record.unstable for record in self.settled.values()):
             self.confirm()
+        self.withhold()
         return [self.settled[check.id] for check in self.course.assignment.hidden_checks]
 
     def fresh(self) -> None:
@@ -155,6 +191,21 @@ class _Sitting:
                 again = self.checks.play(check, self.handle)
                 if again.outcome is not Outcome.PASSED:
                     self.settle(check, again, unstable=True)
+
+    def withhold(self) -> None:
+        """A forbidden call, in whichever check it was seen, costs every check of its exercise."""
+        checks = self.course.assignment.hidden_checks
+        used: dict[str, Evidence] = {}
+        for check in checks:
+            evidence = self.settled[check.id].evidence
+            if evidence is not None and evidence.kind == "forbidden":
+                used.setdefault(
+                    check.exercise, Evidence(kind="forbidden", message=evidence.message, line=evidence.line)
+                )
+        for check in checks:
+            record = self.settled[check.id]
+            if check.exercise in used and not (record.evidence is not None and record.evidence.kind == "forbidden"):
+                self.settle(check, Observation(Outcome.FAILED, record.seconds, used[check.exercise]))
 
     def ready(self, check: Check) -> bool:
         """Everything that ``check`` needs has passed."""

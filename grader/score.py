@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from grader.model import Assignment, Check, CheckScore, Outcome, Record, Run, Score
+from grader.diagnose import diagnose, no_signatures
+from grader.model import Assignment, Check, CheckScore, Outcome, Record, Run, Score, Signatures
 from grader.store import run_path
 
 __all__ = ["score"]
@@ -13,13 +14,15 @@ __all__ = ["score"]
 PENDING = frozenset({Outcome.NOT_RUN, Outcome.GRADER_ERROR})
 
 
-def score(runs: Iterable[Run], assignment: Assignment, digests: Mapping[str, str]) -> Score:
+def score(
+    runs: Iterable[Run], assignment: Assignment, digests: Mapping[str, str], signatures: Signatures | None = None
+) -> Score:
     """What ``runs``, all of one student and oldest first, earn.
 
     For each check the newest record counts that says something (not ``not_run``) and carries the check's current
     digest. A check without one is pending, as is one with a ``grader_error`` and what was skipped because of one:
     neither earned nor lost. The maximum is the assignment's, whatever ran. Points are summed exactly and are finite,
-    within [0, maximum].
+    within [0, maximum]. Mistakes are named from the newest run's answers, by ``signatures``.
     """
     runs = list(runs)
     newest: dict[str, Record] = {}
@@ -35,6 +38,7 @@ def score(runs: Iterable[Run], assignment: Assignment, digests: Mapping[str, str
         if check.id in newest and newest[check.id].outcome is Outcome.SKIPPED and pending & set(check.needs):
             pending.add(check.id)  # it was not tried because of something that is not the student's fault
     core = [line for line in lines if not line.stretch]
+    lost = {line.exercise for line in core if line.points < line.max_points}
     return Score(
         student=runs[-1].student,
         points=_sum(line.points for line in core),
@@ -43,6 +47,13 @@ def score(runs: Iterable[Run], assignment: Assignment, digests: Mapping[str, str
         pending_points=_sum(line.max_points for line in core if line.id in pending),
         run=run_path(runs[-1].student, runs[-1].id),
         checks=lines,
+        mistakes=tuple(
+            diagnose(
+                runs[-1].answers,
+                signatures or no_signatures(),
+                [exercise.id for exercise in assignment.exercises if exercise.id in lost],
+            )
+        ),
     )
 
 

@@ -17,6 +17,7 @@ from typing import BinaryIO
 import msgspec
 
 from grader import spec
+from grader.diagnose import read_signatures
 from grader.errors import EnvironmentRefused, GraderError
 from grader.handle import Handle, LocalHandle
 from grader.intake import Entry, read
@@ -43,6 +44,7 @@ def course_of(job: Job) -> Course:
         scenarios=scenarios.read_text(encoding="utf-8") if scenarios.exists() else None,
         isolation=job.isolation,
         device=job.device,
+        probes=read_signatures(folder).probes,
     )
 
 
@@ -52,7 +54,7 @@ def solution_of(course: Course) -> Callable[[], Handle]:
     @functools.cache
     def handle() -> Handle:
         source = Path(course.assignment.solution).read_text(encoding="utf-8-sig")
-        return LocalHandle(source, course.assignment.file, course.scenarios)
+        return LocalHandle(source, course.assignment.file, course.scenarios, course.assignment.forbidden)
 
     return handle
 

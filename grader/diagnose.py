@@ -1,0 +1,197 @@
+"""From answers to the name of a mistake. Pure: no torch, no clock; the same answers always give the same names.
+
+A submission's answers to an exercise's probes are compared with those of every mistake in the gallery, in steps that
+each must leave exactly one candidate, for no name is better than a wrong one:
+
+1. the same answers, number for number within the probe's tolerance;
+2. the same pattern: each number right, zero, positive, negative, nan or ±inf as in one of the mistake's variations,
+   and between theirs. This finds the mistake when it was made with another constant (another epsilon, another clamp);
+3. two mistakes at once: every answer is one of theirs, each of the two shows where the other is right.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from grader.errors import SpecError, UsageError
+from grader.model import Answer, MistakeFound, Part, Probe, Signature, Signatures
+
+__all__ = ["SCHEMA", "SIGNATURES", "diagnose", "differ", "no_signatures", "read_signatures"]
+
+SIGNATURES = "signatures.json"
+SCHEMA = 1
+VALUES = {"value", "value.0"}  # where the value of the function stands in an answer; beside it stand its gradients
+EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
+
+
+def no_signatures() -> Signatures:
+    """Of an assignment without probes or without a gallery: nothing is asked, nothing is named."""
+    return Signatures(SCHEMA, (), {}, ())
+
+
+def read_signatures(folder: Path) -> Signatures:
+    """The signatures beside an assignment or in a release; none without the file. Raises UsageError or SpecError."""
+    path = folder / SIGNATURES
+    try:
+        signatures = msgspec.json.decode(path.read_bytes(), type=Signatures)
+    except FileNotFoundError:
+        return no_signatures()
+    except (OSError, msgspec.MsgspecError) as error:
+        raise SpecError(
+            [f"{path} cannot be read: {error} — `grader verify` makes it anew once it is removed"]
+        ) from None
+    if signatures.schema != SCHEMA:
+        raise UsageError(f"{path} has schema {signatures.schema}, this grader reads {SCHEMA} — make it anew")
+    return signatures
+
+
+def diagnose(answers: Mapping[str, Answer], signatures: Signatures, exercises: Iterable[str]) -> list[MistakeFound]:
+    """The mistakes that explain the answers, exercise by exercise; none where nothing fits, or too much does.
+
+    ``exercises``: those that lost points. An exercise of which a probe's answer is missing, or answers another version
+    of the probe, is left out.
+    """
+    found = []
+    for exercise in exercises:
+        probes = [probe for probe in signatures.probes if probe.exercise == exercise]
+        if all(probe.id in answers and answers[probe.id].digest == probe.digest for probe in probes):
+            found += _explain(answers, probes, signatures)
+    return found
+
+
+def _explain(answers: Mapping[str, Answer], probes: list[Probe], signatures: Signatures) -> list[MistakeFound]:
+    right = signatures.right
+    wrong = {probe.id for probe in probes if differ(answers[probe.id], right[probe.id], probe)}
+    if not wrong:
+        return []
+    by_id = {probe.id: probe for probe in probes}
+    known: dict[str, list[Signature]] = {}  # a mistake, and its variations and other forms
+    for mistake in signatures.mistakes:
+        if mistake.exercise == probes[0].exercise:
+            known.setdefault(mistake.id, []).append(mistake)
+    same = [forms for forms in known.values() if any(_same(answers, form, wrong, by_id) for form in forms)]
+    if not same:
+        same = [forms for forms in known.values() if _alike(answers, forms, right, by_id)]
+        if len(same) == 1 and not _between(answers, same[0], right, by_id):
+            return []  # like it, but stronger or weaker than any form that is known
+    if same:
+        return [_found(same[0][0])] if len(same) == 1 else []
+    pairs = {
+        (one.id, two.id): (one, two)
+        for one, two in itertools.combinations(itertools.chain(*known.values()), 2)
+        if one.id != two.id and one.answers.keys() | two.answers.keys() == wrong and _cover(answers, one, two, by_id)
+    }
+    return [_found(mistake) for mistake in next(iter(pairs.values()))] if len(pairs) == 1 else []
+
+
+def _same(answers: Mapping[str, Answer], form: Signature, wrong: set[str], probes: Mapping[str, Probe]) -> bool:
+    """Wrong in the same places, and there the same answers, number for number."""
+    return form.answers.keys() == wrong and not any(differ(answers[p], form.answers[p], probes[p]) for p in wrong)
+
+
+def _alike(
+    answers: Mapping[str, Answer], forms: list[Signature], right: Mapping[str, Answer], probes: Mapping[str, Probe]
+) -> bool:
+    """Each number of each answer is of a kind that it has in one of the mistake's forms.
+
+    Each in another one, if need be: a constant between two listed ones crosses some thresholds of both.
+    """
+    for id_, probe in probes.items():
+        known = _comparable(answers[id_], forms, right[id_], id_)
+        mine, kinds = _kinds(answers[id_], right[id_], probe), [_kinds(one, right[id_], probe) for one in known]
+        if not known or not all(kind in told for kind, *told in zip(mine, *kinds, strict=True)):
+            return False
+    return True
+
+
+def _between(
+    answers: Mapping[str, Answer], forms: list[Signature], right: Mapping[str, Answer], probes: Mapping[str, Probe]
+) -> bool:
+    """Each number lies between those of the mistake's forms, as it must if its constant lies between theirs."""
+    if len(forms) == 1:
+        return True
+    for id_, probe in probes.items():
+        known = _comparable(answers[id_], forms, right[id_], id_)
+        for path, part in answers[id_].parts.items():
+            unit, weight = _unit(part, part, path, probe)
+            for value, *others in zip(part.values, *(answer.parts[path].values for answer in known), strict=True):
+                numbers = [other for other in others if isinstance(other, float)]
+                if isinstance(value, float):
+                    slack = unit * (weight + abs(value))
+                    if not min(numbers) - slack <= value <= max(numbers) + slack:
+                        return False
+    return True
+
+
+def _comparable(got: Answer, forms: list[Signature], right: Answer, probe: str) -> list[Answer]:
+    """What the forms of a mistake answer to ``probe``, as far as it has the outline of ``got``."""
+    known = (form.answers.get(probe, right) for form in forms)
+    return [answer for answer in known if _outline(answer) == _outline(got)]
+
+
+def _cover(answers: Mapping[str, Answer], one: Signature, two: Signature, probes: Mapping[str, Probe]) -> bool:
+    """Each of the two shows, number for number, where the other is right; where both are wrong, anything may come."""
+    only_one, only_two = one.answers.keys() - two.answers.keys(), two.answers.keys() - one.answers.keys()
+    if not only_one or not only_two:
+        return False
+    return not any(differ(answers[p], one.answers[p], probes[p]) for p in only_one) and not any(
+        differ(answers[p], two.answers[p], probes[p]) for p in only_two
+    )
+
+
+def _found(mistake: Signature) -> MistakeFound:
+    return MistakeFound(mistake.id, mistake.exercise, mistake.message)
+
+
+def differ(got: Answer, known: Answer, probe: Probe) -> bool:
+    """Whether two answers to ``probe`` are told apart."""
+    if got.word != known.word or got.parts.keys() != known.parts.keys():
+        return True
+    return any(_parts_differ(part, known.parts[path], path, probe) for path, part in got.parts.items())
+
+
+def _parts_differ(part: Part, other: Part, path: str, probe: Probe) -> bool:
+    if (part.dtype, part.shape, len(part.values)) != (other.dtype, other.shape, len(other.values)):
+        return True
+    unit, weight = _unit(part, other, path, probe)
+    return not all(_equal(a, b, unit, weight) for a, b in zip(part.values, other.values, strict=True))
+
+
+def _unit(part: Part, other: Part, path: str, probe: Probe) -> tuple[float, float]:
+    """limit · eps, and what the inputs weigh in it: gradients do not grow with the inputs."""
+    eps = max(EPS.get(part.dtype, 0.0), EPS.get(other.dtype, 0.0))
+    return probe.limit * eps, probe.scale if path in VALUES else 1.0
+
+
+def _equal(a: float | str, b: float | str, unit: float, weight: float) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b or abs(a - b) <= unit * (weight + max(abs(a), abs(b)))
+    return a == b
+
+
+def _outline(answer: Answer) -> object:
+    """What happened, and the dtypes and shapes of what came."""
+    return answer.word, {path: (part.dtype, part.shape, len(part.values)) for path, part in answer.parts.items()}
+
+
+def _kinds(answer: Answer, right: Answer, probe: Probe) -> list[str]:
+    """Of what kind each number is: right, zero, positive, negative, nan, inf; nothing is right in another outline."""
+    kinds = []
+    for path, part in answer.parts.items():
+        truth = right.parts.get(path)
+        unit, weight = _unit(part, part, path, probe)
+        truths = truth.values if truth is not None and truth.shape == part.shape else ()
+        for value, true in itertools.zip_longest(part.values, truths):
+            if true is not None and _equal(value, true, unit, weight):
+                kinds.append("right")
+            elif isinstance(value, str):
+                kinds.append(value)
+            elif abs(value) <= unit:  # what underflow leaves over is a zero too
+                kinds.append("zero")
+            else:
+                kinds.append("positive" if value > 0 else "negative")
+    return kinds
