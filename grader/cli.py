@@ -8,18 +8,18 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from grader import __version__
-from grader.errors import GraderError
+from grader.errors import GraderError, UsageError
 
 if TYPE_CHECKING:
     from grader.grade import GradeReport
-    from grader.model import Check
+    from grader.model import Check, MistakeFound
     from grader.session import Observation
 
 __all__ = ["main"]
@@ -59,7 +59,7 @@ def check(path: Path, only: str | None, stop_at_first: bool, as_json: bool) -> N
 
     _, file = local.find_release(path)
 
-    def tell(item: Check, seen: Observation) -> None:
+    def tell(item: Check, seen: Observation, mistakes: tuple[MistakeFound, ...]) -> None:
         if as_json:
             return
         if seen.outcome is Outcome.PASSED:
@@ -67,24 +67,25 @@ def check(path: Path, only: str | None, stop_at_first: bool, as_json: bool) -> N
         elif seen.evidence is None:
             click.echo(f"- {item.id}  {outcome_word(seen.outcome)}: it builds on {' and '.join(item.needs)}")
         else:
-            click.echo(f"\n✗ {failure_text(item, file.name, seen.evidence)}\n")
+            click.echo(f"\n✗ {failure_text(item, file.name, seen.evidence, mistakes)}\n")
 
     def note(text: str) -> None:
         click.echo(f"note: {printable(text)}", err=as_json)
 
     with _prints_aside() if as_json else contextlib.nullcontext():
-        manifest, seen = local.check(path, only, stop_at_first, tell, note)
+        table, seen, found = local.check(path, only, stop_at_first, tell, note)
     passed = sum(observation.outcome is Outcome.PASSED for observation in seen.values())
     if as_json:
         document: dict[str, Any] = {
             "schema": 1,
-            "assignment": manifest.assignment.id,
+            "assignment": table.assignment.id,
             "file": file.name,
             "checks": [{"id": name, "outcome": one.outcome, "evidence": one.evidence} for name, one in seen.items()],
+            "mistakes": found,
         }
         _write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
     else:
-        hidden = sum(count for exercise, count in manifest.hidden.items() if only in (None, exercise))
+        hidden = sum(count for exercise, count in table.hidden.items() if only in (None, exercise))
         all_ = "all " if passed == len(seen) else ""
         click.echo(
             f"\n{all_}{passed} of {len(seen)} public checks passed; {hidden} hidden checks will grade your file."
@@ -97,26 +98,81 @@ def check(path: Path, only: str | None, stop_at_first: bool, as_json: bool) -> N
 @click.option("--out", type=click.Path(path_type=Path), help="[default: release/ beside assignments/]")
 @click.option("--check", "check_only", is_flag=True, help="Write nothing; exit 1 if a release is out of date.")
 def release(ids: tuple[str, ...], out: Path | None, check_only: bool) -> None:
-    """Make what students get from the solved sources: stub, handout, public checks."""
+    """Make what students get from the solved sources: stub, notebook, handout, public checks, the grader's wheel."""
     from grader import release as releases
-    from grader import spec
+    from grader import spec, wheel
+    from grader.errors import SpecError
+    from grader.leaks import Secrets, leaks
+    from grader.store import write_atomically
 
     course = spec.find_course(Path.cwd())
     out = out or course / "release"
     folders = [spec.find_assignment(course, id_) for id_ in ids] or spec.discover(course)
     stale = []
     for folder in folders:
-        files = releases.build(spec.load(folder))
+        assignment = spec.load(folder)
+        files = releases.build(assignment)
+        name, package = wheel.build()
+        around = releases.foreign(files, out / folder.name) | {f"../{name}": package}
+        if found := leaks(around, Secrets.of(assignment)):
+            raise SpecError([f"{out / folder.name}: {sentence}" for sentence in found])
         if check_only:
             stale += releases.differences(files, out / folder.name)
         else:
             releases.write(files, out / folder.name)
-            click.echo(f"{out / folder.name}: {len(files)} files")
+            write_atomically(out / name, package)
+            click.echo(f"{out / folder.name}: {len(files)} files, and {name} beside it")
     for line in stale:
         click.echo(line, err=True)
     if stale:
         click.echo("run `grader release` and commit what it writes", err=True)
         sys.exit(1)
+
+
+@cli.command()
+@click.argument("ids", metavar="[ID]...", nargs=-1)
+@click.option("--strict", is_flag=True, help="What is missing counts as wrong: mistakes, hints, up-to-date signatures.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output, nothing else there.")
+def verify(ids: tuple[str, ...], strict: bool, as_json: bool) -> None:
+    """Prove an assignment: the solution is full, the stub empty, every mistake caught and named, nothing leaks.
+
+    Without --strict it also brings signatures.json up to date.
+    """
+    import time
+
+    from grader import spec
+    from grader import verify as gate
+    from grader.verdict import verdict_document, verdict_text
+
+    course = spec.find_course(Path.cwd())
+    folders = [spec.find_assignment(course, id_) for id_ in ids] or spec.discover(course)
+    verdicts = []
+    for folder in folders:
+        start = time.monotonic()
+        verdict = gate.verify(folder, gate.seed_of(course), _counter(f"{folder.name}: "))
+        verdicts.append((verdict, round(time.monotonic() - start, 1)))
+        if verdict.drift and not strict and not verdict.problems:
+            gate.write_signatures(folder, verdict.signatures)
+        if not as_json:
+            click.echo(verdict_text(verdict, strict=strict))
+    if as_json:
+        _write(verdict_document(verdicts, strict=strict))
+    sys.exit(0 if all(verdict.holds(strict=strict) for verdict, _ in verdicts) else 1)
+
+
+@cli.command()
+@click.argument("id_", metavar="ID")
+def new(id_: str) -> None:
+    """Make a small assignment to start from: it verifies, releases and grades as it is."""
+    from grader import scaffold, spec
+
+    try:
+        course = spec.find_course(Path.cwd())
+    except UsageError:
+        course = Path.cwd()  # the first assignment makes the course
+    for path in scaffold.new(course, id_):
+        click.echo(path.relative_to(course))
+    click.echo(f"\nnow: grader verify {id_}, then replace what is in these files by your own, and verify again")
 
 
 @cli.command()
@@ -144,14 +200,6 @@ def grade(
     from grader.isolation import adopt_strays
     from grader.members import printable
 
-    interactive = sys.stderr.isatty()
-
-    def progress(done: int, total: int) -> None:
-        if interactive:
-            click.echo(f"\r{done}/{total}", nl=done == total, err=True)
-        elif done == total or done * 10 // total != (done - 1) * 10 // total:
-            click.echo(f"graded {done} of {total}", err=True)
-
     if sys.platform == "linux":
         adopt_strays()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended like Ctrl-C: children first, results kept
@@ -165,7 +213,7 @@ def grade(
         accept_unsandboxed=accept_unsandboxed,
         force=force,
         notice=lambda text: click.echo(text, err=True),
-        progress=progress,
+        progress=_counter("graded "),
     )
     if as_json:
         _write(grading.scores_document(report))
@@ -174,6 +222,19 @@ def grade(
     for student, sentence in report.errors:
         click.echo(f"grader error: {printable(student)}: {printable(sentence)}", err=True)
     sys.exit(report.exit_code)
+
+
+def _counter(what: str) -> Callable[[int, int], None]:
+    """Progress on standard error: one line that counts on a terminal, a line for each tenth elsewhere."""
+    interactive = sys.stderr.isatty()
+
+    def progress(done: int, total: int) -> None:
+        if interactive:
+            click.echo(f"\r{what}{done}/{total}", nl=done == total, err=True)
+        elif done == total or done * 10 // total != (done - 1) * 10 // total:
+            click.echo(f"{what}{done} of {total}", err=True)
+
+    return progress
 
 
 def _cores() -> int:
@@ -199,13 +260,18 @@ def _table(report: GradeReport, out: Path, tier: str) -> None:
         if any(values):
             table.add_column(name, justify="right", no_wrap=True)
     table.add_column("checks not passed", no_wrap=True)
+    named = any(score.mistakes for score in report.scores)
+    if named:
+        table.add_column("mistakes", overflow="fold")
     for score in report.scores:
         lost = Counter(check.exercise for check in score.checks if check.outcome is not Outcome.PASSED)
         total = Counter(check.exercise for check in score.checks)
         shown = "\n".join(f"{exercise} {lost[exercise]}/{total[exercise]}" for exercise in total if lost[exercise])
         more = [f"{n:g}" if n else "" for n, column in ((score.bonus, "bonus"), (score.pending_points, "pending"))
                 if any(extra[column])]  # fmt: skip
-        table.add_row(Text(printable(score.student)), f"{score.points:g}/{score.max_points:g}", *more, shown)
+        mistakes = ["\n".join(f"{mistake.exercise}: {mistake.id}" for mistake in score.mistakes)] if named else []
+        points = f"{score.points:g}/{score.max_points:g}"
+        table.add_row(Text(printable(score.student)), points, *more, shown, *mistakes)
     Console(highlight=False).print(table)
     for student, note in report.notes:
         click.echo(f"{printable(student)}: {printable(note)}")

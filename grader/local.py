@@ -7,15 +7,19 @@ from pathlib import Path
 
 import msgspec
 
+from grader.diagnose import diagnose, read_signatures
 from grader.errors import UnreadableSubmission, UsageError
-from grader.handle import LocalHandle
+from grader.handle import Handle, LocalHandle
 from grader.intake import Entry, read
-from grader.manifest import MANIFEST, Manifest, read_manifest
-from grader.model import Assignment, Check, Outcome
+from grader.manifest import MANIFEST, Table, read_table
+from grader.model import Assignment, Check, MistakeFound, Outcome, Signatures
+from grader.probe import UNWRITTEN, ask
 from grader.reference import RecordedReference
 from grader.session import Checks, Observation, with_checks
 
-__all__ = ["check", "open_handle", "open_reference"]
+__all__ = ["Diagnoses", "check", "open_handle", "open_reference"]
+
+Tell = Callable[[Check, Observation, tuple[MistakeFound, ...]], None]
 
 
 def find_release(path: Path) -> tuple[Path, Path]:
@@ -29,7 +33,7 @@ def find_release(path: Path) -> tuple[Path, Path]:
             f"{folder} is not a release folder: it has no {MANIFEST}."
             " Go to the folder you were given, or name a file in it"
         )
-    return folder, folder / read_manifest(folder).assignment.file if path.is_dir() else path
+    return folder, folder / read_table(folder).assignment.file if path.is_dir() else path
 
 
 def open_handle(folder: Path, file: Path, assignment: Assignment) -> LocalHandle:
@@ -41,7 +45,7 @@ def open_handle(folder: Path, file: Path, assignment: Assignment) -> LocalHandle
         raise UnreadableSubmission(submission.problem)
     scenarios = folder / "checks" / "scenarios.py"
     text = scenarios.read_text(encoding="utf-8") if scenarios.exists() else None
-    handle = LocalHandle(submission.source, str(file), text)
+    handle = LocalHandle(submission.source, str(file), text, assignment.forbidden)
     told = (f"{file.name}:{fault['line']} raised {fault['name']}: {fault['text']}" for fault in handle.faults)
     handle.notes = (*submission.warnings, *told)
     return handle
@@ -56,32 +60,53 @@ def open_reference(folder: Path) -> RecordedReference:
         raise UsageError(f"{path} cannot be read: {error}. Get a fresh copy of the release") from None
 
 
+class Diagnoses:
+    """Names the mistakes of a submission by its answers, each exercise when it is first asked for."""
+
+    def __init__(self, handle: Handle, signatures: Signatures) -> None:
+        self._handle = handle
+        self._signatures = signatures
+        self._known: dict[str, tuple[MistakeFound, ...]] = {}
+
+    def of(self, exercise: str, kind: str) -> tuple[MistakeFound, ...]:
+        """What explains that a check of ``exercise`` failed in this way; what is not written yet holds no mistake."""
+        if kind in UNWRITTEN:
+            return ()
+        if exercise not in self._known:
+            probes = [probe for probe in self._signatures.probes if probe.exercise == exercise]
+            answers = ask(self._handle, probes)
+            self._known[exercise] = tuple(diagnose(answers, self._signatures, [exercise]))
+        return self._known[exercise]
+
+
 def check(
     path: Path,
     only: str | None,
     stop_at_first: bool,
-    tell: Callable[[Check, Observation], None],
+    tell: Tell,
     note: Callable[[str], None] = lambda text: None,
-) -> tuple[Manifest, dict[str, Observation]]:
-    """Run the public checks on ``path``, telling each result as it comes; all of them by check id.
+) -> tuple[Table, dict[str, Observation], tuple[MistakeFound, ...]]:
+    """Run the public checks on ``path``, telling each result as it comes; all of them by check id, and what is named.
 
     Raises UsageError for a folder or exercise that is not there, UnreadableSubmission for the student's file.
     """
     folder, file = find_release(path)
-    manifest = read_manifest(folder)
-    exercises = [exercise.id for exercise in manifest.assignment.exercises]
+    table = read_table(folder)
+    exercises = [exercise.id for exercise in table.assignment.exercises]
     if only is not None and only not in exercises:
         raise UsageError(f"there is no exercise `{only}`; this assignment has: {', '.join(exercises)}")
-    wanted = [check for check in manifest.assignment.checks if only in (None, check.exercise)]
+    wanted = [check for check in table.assignment.checks if only in (None, check.exercise)]
     if only is not None and not wanted:
         raise UsageError(f"`{only}` has no public checks; hidden ones will grade it")
     for item in wanted:
         if not (folder / item.file).is_file():
             raise UsageError(f"{folder / item.file} is missing. Get a fresh copy of the release")
     seen: dict[str, Observation] = {}
+    found: list[MistakeFound] = []
 
     def body(checks: Checks) -> None:
-        handle = open_handle(folder, file, manifest.assignment)
+        handle = open_handle(folder, file, table.assignment)
+        diagnoses = Diagnoses(handle, read_signatures(folder / "checks"))
         for text in handle.notes:
             note(text)
         for item in wanted:
@@ -89,9 +114,13 @@ def check(
                 seen[item.id] = checks.play(item, handle)
             else:
                 seen[item.id] = Observation(Outcome.SKIPPED, 0.0)
-            tell(item, seen[item.id])
+            mistakes: tuple[MistakeFound, ...] = ()
+            if seen[item.id].evidence is not None:  # put into words before the handle is asked anything else
+                mistakes = diagnoses.of(item.exercise, seen[item.id].kind)
+                found.extend(mistake for mistake in mistakes if mistake not in found)
+            tell(item, seen[item.id], mistakes)
             if stop_at_first and seen[item.id].outcome is not Outcome.PASSED:
                 return
 
     with_checks(folder, wanted, open_reference(folder), body)
-    return manifest, seen
+    return table, seen, tuple(found)

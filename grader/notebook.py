@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import re
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeGuard
 
 from grader.errors import UnreadableSubmission
 from grader.members import MIB, shown
@@ -24,30 +25,37 @@ _PYTHON_CELLS = {"capture", "prun", "time", "timeit"}  # cell magics whose cell 
 def to_source(text: str, name: str) -> tuple[str, tuple[str, ...]]:
     """The code cells of the notebook ``text``, each below a line `# cell N`, and warnings; N counts all cells from 1.
 
-    Lines for IPython are commented out, in place, and `from __future__` imports moved to the first line; so every
-    other line stays as many lines below its `# cell N` as it stood in the notebook.
+    Tests cells of nbgrader are left out. Lines for IPython and calls of `check` are commented out, in place, and
+    `from __future__` imports moved to the first line; so every other line stays as many lines below its `# cell N` as
+    it stood in the notebook.
     Raises UnreadableSubmission: not JSON, not a notebook of format 4, too much code.
     """
     source: list[str] = []
     futures: list[str] = []
     silenced: list[str] = []
+    ignored: list[str] = []
     budget, size = MAX_PARSED, 0
-    for number, cell in _code_cells(text, name):
+    for number, cell, tests in _code_cells(text, name):
         size += len(cell)
         if size > MAX_SOURCE:
             raise UnreadableSubmission(f"{shown(name)} holds more than {MAX_SOURCE // MIB} MiB of code")
+        if tests:
+            ignored += [f"cell {number}"] if _is_written(cell) else []
+            continue
         lines, magics, budget = _python(cell, budget)
-        if "__future__" in cell:
-            futures += _take_futures(lines)
+        if "__future__" in cell or "check" in cell:
+            futures += _take_out(lines)
         silenced += [f"cell {number}: {shown(magic)}" for magic in magics]
         source += [f"# cell {number}", *lines]
     if futures:
         source.insert(0, f"from __future__ import {', '.join(sorted(set(futures)))}")
-    if not silenced:
-        return "\n".join([*source, ""]), ()
-    more = f" and {len(silenced) - 5} more" if len(silenced) > 5 else ""
-    note = f"lines for IPython in {shown(name)} were left out ({'; '.join(silenced[:5])}{more})"
-    return "\n".join([*source, ""]), (note,)
+    told = {"lines for IPython": silenced, "tests cells, though something was written there,": ignored}
+    notes = (f"{what} in {shown(name)} were left out ({_first(places)})" for what, places in told.items() if places)
+    return "\n".join([*source, ""]), tuple(notes)
+
+
+def _first(places: list[str]) -> str:
+    return "; ".join(places[:5]) + (f" and {len(places) - 5} more" if len(places) > 5 else "")
 
 
 def cell_at(source: str, line: int) -> str:
@@ -59,7 +67,8 @@ def cell_at(source: str, line: int) -> str:
     return ""
 
 
-def _code_cells(text: str, name: str) -> list[tuple[int, str]]:
+def _code_cells(text: str, name: str) -> list[tuple[int, str, bool]]:
+    """Number and code of each code cell, and whether it is marked as a tests cell."""
     try:
         notebook = json.loads(text)  # not msgspec: outputs may hold NaN, which Jupyter writes
     except (ValueError, RecursionError) as error:
@@ -70,8 +79,16 @@ def _code_cells(text: str, name: str) -> list[tuple[int, str]]:
         raise UnreadableSubmission(f"{shown(name)} is not a notebook: it holds no list of cells")
     if len(notebook["cells"]) > MAX_CELLS:
         raise UnreadableSubmission(f"{shown(name)} holds more than {MAX_CELLS} cells")
-    cells = [(number, _code(cell, number, name)) for number, cell in enumerate(notebook["cells"], 1)]
-    return [(number, code) for number, code in cells if code is not None]
+    cells = [(number, _code(cell, number, name), cell) for number, cell in enumerate(notebook["cells"], 1)]
+    return [(number, code, _is_tests(cell)) for number, code, cell in cells if code is not None]
+
+
+def _is_tests(cell: dict[str, Any]) -> bool:
+    """Whether nbgrader takes the cell for one whose code is the instructor's and whose run earns points."""
+    match cell.get("metadata"):
+        case {"nbgrader": {"grade": True, **marks}}:
+            return marks.get("solution") is not True
+    return False
 
 
 def _code(cell: Any, number: int, name: str) -> str | None:
@@ -142,16 +159,40 @@ def _comment_out(lines: list[str], index: int) -> None:
         lines[index] = f"# {lines[index]}"
 
 
-def _take_futures(lines: list[str]) -> list[str]:
-    """The names of `from __future__` imports, whose lines are commented out: they must open the file, not a cell."""
+def _take_out(lines: list[str]) -> list[str]:
+    """Comment out `from __future__` imports, which must open the file, and calls of `check`; the names imported."""
     try:
         body = parse("\n".join(lines)).body
     except (SyntaxError, RecursionError, MemoryError):
         return []
-    names = []
-    for node in body:
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__" and node.col_offset == 0:
-            names += [alias.name for alias in node.names]
-            for index in range(node.lineno - 1, node.end_lineno or node.lineno):
-                lines[index] = f"# {lines[index]}"
-    return names
+    futures = [node for node in body if _is_future(node)]
+    checks = [node for node in body if _is_check(node)]
+    others = [node for node in body if not _is_future(node) and not _is_check(node)]
+    for index in sorted(_indices(futures) | _indices(checks) - _indices(others)):
+        lines[index] = f"# {lines[index]}"
+    return [alias.name for node in futures for alias in node.names]
+
+
+def _is_future(node: ast.stmt) -> TypeGuard[ast.ImportFrom]:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__" and node.col_offset == 0
+
+
+def _indices(nodes: Iterable[ast.stmt]) -> set[int]:
+    return {line - 1 for node in nodes for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+
+
+def _is_check(node: ast.stmt) -> bool:
+    """Whether the statement is for a kernel with the grader beside it: here nothing comes of it."""
+    match node:
+        case ast.ImportFrom(module="grader", names=[ast.alias(name="check", asname=None)]):
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Name(id="check"), args=[ast.Constant(value=str())], keywords=[])):
+            return True
+    return False
+
+
+def _is_written(cell: str) -> bool:
+    """Whether a tests cell holds anything beside the calls that it came with."""
+    lines = cell.split("\n")
+    _take_out(lines)
+    return any(line.strip() and not line.startswith("#") for line in lines)

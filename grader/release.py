@@ -13,18 +13,19 @@ from pathlib import Path
 import jinja2
 import msgspec
 
+from grader.cells import to_notebook
+from grader.diagnose import SIGNATURES, read_signatures
 from grader.errors import SpecError, UsageError
 from grader.handle import LocalHandle
-from grader.manifest import MANIFEST, SCHEMA, Manifest, read_manifest
+from grader.leaks import Secrets, leaks
+from grader.manifest import CHECKS, MANIFEST, SCHEMA, Manifest, Table, read_manifest
 from grader.model import Assignment, Outcome
 from grader.reference import PUBLIC_SEED, Reference, load_module
 from grader.session import Checks, with_checks
 from grader.store import write_atomically
 from grader.stubs import make_stub
 
-__all__ = ["build", "differences", "write"]
-
-LEFT_BEHIND = {"__pycache__", ".pytest_cache"}  # by running the checks in the release itself
+__all__ = ["build", "differences", "foreign", "write"]
 
 PYTEST_INI = """\
 [pytest]
@@ -41,34 +42,44 @@ pytest_plugins = ["grader.plugin"]
 
 def build(assignment: Assignment) -> dict[str, bytes]:
     """The files of the release by relative path. Raises SpecError: a stub that cannot be made, a public check that
-    the solution fails or the stub passes.
+    the solution fails or the stub passes, something in them that must not ship.
     """
     folder = Path(assignment.folder)
     source = Path(assignment.solution).read_bytes()
     stub = make_stub(source, assignment.file)
+    handout = _handout(assignment, folder)
     files = {
         assignment.file: stub,
+        f"{Path(assignment.file).stem}.ipynb": to_notebook(stub.decode("utf-8-sig"), assignment, handout),
         "conftest.py": CONFTEST.encode(),
         "pytest.ini": PYTEST_INI.encode(),
-        "README.md": _handout(assignment, folder),
+        "README.md": handout.encode(),
         "checks/expected.json": _expected(assignment, folder, source, stub),
     }
     for path in sorted((folder / "checks" / "public").glob("*.py")):
         files[f"checks/{path.name}"] = path.read_bytes()
-    files[MANIFEST] = _manifest(assignment, files)
+    for path in _below(folder / "figures"):
+        files[path.relative_to(folder).as_posix()] = path.read_bytes()
+    signatures = read_signatures(folder)
+    if signatures.probes:
+        files[f"checks/{SIGNATURES}"] = msgspec.json.encode(signatures) + b"\n"
+    files[CHECKS] = _json(_table(assignment))
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
+    files[MANIFEST] = _json(Manifest(SCHEMA, digests))
+    if found := leaks(files, Secrets.of(assignment)):
+        raise SpecError([f"release of {assignment.id}: {sentence}" for sentence in found])
     return files
 
 
-def _handout(assignment: Assignment, folder: Path) -> bytes:
+def _handout(assignment: Assignment, folder: Path) -> str:
     path = folder / "handout.md"
     if not path.exists():
-        return f"# {assignment.title}\n".encode()
+        return f"# {assignment.title}\n"
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False)  # noqa: S701 - Markdown, from us
     try:
-        text = environment.from_string(path.read_text(encoding="utf-8")).render(assignment=assignment)
+        return environment.from_string(path.read_text(encoding="utf-8")).render(assignment=assignment)
     except Exception as error:  # noqa: BLE001 - an expression in a template may raise anything
         raise SpecError([f"{path}: {type(error).__name__}: {error}"]) from None
-    return text.encode()
 
 
 def _expected(assignment: Assignment, folder: Path, solution: bytes, stub: bytes) -> bytes:
@@ -79,7 +90,7 @@ def _expected(assignment: Assignment, folder: Path, solution: bytes, stub: bytes
     problems: list[str] = []
 
     def body(checks: Checks) -> None:
-        solved = LocalHandle(solution.decode("utf-8-sig"), assignment.file, scenarios)
+        solved = LocalHandle(solution.decode("utf-8-sig"), assignment.file, scenarios, assignment.forbidden)
         unsolved = LocalHandle(stub.decode("utf-8-sig"), assignment.file, scenarios)
         for check in assignment.public_checks:
             seen = checks.play(check, solved)
@@ -97,7 +108,8 @@ def _expected(assignment: Assignment, folder: Path, solution: bytes, stub: bytes
     return json.dumps(dict(sorted(truth.recorded().items())), indent=0).encode() + b"\n"
 
 
-def _manifest(assignment: Assignment, files: dict[str, bytes]) -> bytes:
+def _table(assignment: Assignment) -> Table:
+    """What students may know of the checks: the public ones, and how many others there are."""
     replace = msgspec.structs.replace
     public = replace(
         assignment,
@@ -106,13 +118,11 @@ def _manifest(assignment: Assignment, files: dict[str, bytes]) -> bytes:
         checks=tuple(replace(check, file=f"checks/{Path(check.file).name}") for check in assignment.public_checks),
     )
     hidden = [check.exercise for check in assignment.hidden_checks]
-    manifest = Manifest(
-        schema=SCHEMA,
-        assignment=public,
-        hidden={exercise.id: hidden.count(exercise.id) for exercise in assignment.exercises},
-        files={name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())},
-    )
-    return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+    return Table(SCHEMA, public, {exercise.id: hidden.count(exercise.id) for exercise in assignment.exercises})
+
+
+def _json(record: msgspec.Struct) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
 
 
 def differences(files: dict[str, bytes], folder: Path) -> list[str]:
@@ -124,13 +134,17 @@ def differences(files: dict[str, bytes], folder: Path) -> list[str]:
             lines.append(f"{path} is missing")
         elif path.read_bytes() != data:
             lines.append(f"{path} differs from what the assignment makes")
-    foreign = (path for path in _below(folder) if path.relative_to(folder).as_posix() not in files)
-    return lines + [f"{path} belongs to no release" for path in foreign]
+    return lines + [f"{folder / name} belongs to no release" for name in foreign(files, folder)]
+
+
+def foreign(files: dict[str, bytes], folder: Path) -> dict[str, bytes]:
+    """What else lies in ``folder``: it would go to students with the release."""
+    there = {path.relative_to(folder).as_posix(): path for path in _below(folder)}
+    return {name: path.read_bytes() for name, path in there.items() if name not in files}
 
 
 def _below(folder: Path) -> list[Path]:
-    there = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    return [path for path in there if not LEFT_BEHIND & set(path.relative_to(folder).parts)]
+    return [path for path in sorted(folder.rglob("*")) if path.is_file()]
 
 
 def write(files: dict[str, bytes], folder: Path) -> None:

@@ -28,7 +28,7 @@ from grader.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["BEGIN", "END", "PLACEHOLDER", "make_stub"]
+__all__ = ["BEGIN", "END", "PLACEHOLDER", "make_stub", "solution_lines"]
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
@@ -98,10 +98,26 @@ def make_stub(source: bytes, name: str) -> bytes:
         found = [region for region in regions if region is not None]
         stub, origin = _replace(lines, found)
         _compare(tree, found, stub, origin, problems)
-    if problems:
-        raise SpecError([f"{name}:{line}: {sentence}" for line, sentence in sorted(problems, key=lambda p: p[0])])
+    _refuse(problems, name)
     bom = codecs.BOM_UTF8 if source.startswith(codecs.BOM_UTF8) else b""
     return bom + "".join(stub).encode("utf-8")
+
+
+def solution_lines(source: bytes, name: str) -> dict[int, str]:
+    """The lines between the solution markers, by line number: what no stub holds.
+
+    Raises SpecError where the file is not UTF-8 or the markers do not pair.
+    """
+    plain = _plain(_LINE.findall(_decode(source, name)))
+    problems: _Problems = []
+    pairs = _pairs(_markers(list(_tokens(plain)), plain, problems), problems)
+    _refuse(problems, name)
+    return {line: plain[line - 1] for begin, end in pairs for line in range(begin.line + 1, end.line)}
+
+
+def _refuse(problems: _Problems, name: str) -> None:
+    if problems:
+        raise SpecError([f"{name}:{line}: {sentence}" for line, sentence in sorted(problems, key=lambda p: p[0])])
 
 
 def _decode(source: bytes, name: str) -> str:
