@@ -1,8 +1,10 @@
-"""What is true: log-sum-exp and cross-entropy to 60 digits, on the inputs as rounded to their dtype.
+"""What is true: log-sum-exp and the losses on it to 60 digits, on the inputs as rounded to their dtype.
 
 Sources: logsumexp(x) = m + log(sum(exp(x - m))) with m = max(x); its gradient is p = softmax(x) and its Hessian
-diag(p) - p pᵀ; cross-entropy is logsumexp(z) - z_y with gradient p - onehot(y) and the same Hessian. Slices longer
-than a thousand entries are summed by `math.fsum`, which rounds once. torch only holds the numbers.
+diag(p) - p pᵀ; log_softmax(x) = x - logsumexp(x) takes an upstream c back to c - p sum(c); cross-entropy is
+logsumexp(z) - z_y with gradient p - onehot(y) and the same Hessian; its form for yes and no, log(1 + exp(x)) - x·t,
+has the gradient p - t with p = sigmoid(x), and p · (1 - p) as second derivative. Slices longer than a thousand
+entries are summed by `math.fsum`, which rounds once. torch only holds the numbers.
 Every result that is not an input is a float64 tensor.
 """
 
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import mpmath
@@ -17,11 +20,19 @@ import torch
 from torch import Tensor
 
 __all__ = [
+    "bce_with_logits",
+    "bce_with_logits_grad",
+    "bce_with_logits_hvp",
+    "bce_with_logits_scale",
     "classes",
     "cross_entropy",
     "cross_entropy_grad",
     "cross_entropy_hvp",
     "cross_entropy_scale",
+    "log_softmax",
+    "log_softmax_grad",
+    "log_softmax_hvp",
+    "log_softmax_scale",
     "logsumexp",
     "logsumexp_grad",
     "logsumexp_hvp",
@@ -66,10 +77,15 @@ def _peak_and_rest(row: tuple[float, ...]) -> tuple[float, Any]:
     return peak, _mp.log(_mp.fsum(_mp.exp(shift) for shift in shifts))
 
 
+def _log_softmax(row: tuple[float, ...]) -> list[Any]:
+    """row - logsumexp(row): -inf for -inf, nan where no finite entry is the largest."""
+    peak, rest = _peak_and_rest(row)
+    return [_mp.mpf(value) - peak - rest for value in row]
+
+
 def _softmax(row: tuple[float, ...]) -> list[Any]:
     """exp(row - logsumexp(row)): exactly 0 for -inf, nan where no finite entry is the largest."""
-    peak, rest = _peak_and_rest(row)
-    return [_mp.exp(_mp.mpf(value) - peak - rest) for value in row]
+    return [_mp.exp(value) for value in _log_softmax(row)]
 
 
 def _loss(row: tuple[float, ...], target: int) -> Any:
@@ -139,6 +155,40 @@ def logsumexp_hvp(x: Tensor, vector: Tensor, dim: int = -1) -> Tensor:
         mean = _mp.fsum(a * b for a, b in zip(p, direction, strict=True))
         rows.append([a * (b - mean) for a, b in zip(p, direction, strict=True)])
     return _like(rows, x, dim)
+
+
+# log_softmax
+
+
+def log_softmax(x: Tensor, dim: int = -1) -> Tensor:
+    """x - logsumexp(x) along ``dim``, in the shape of x."""
+    return _like([_log_softmax(row) for row in _rows(x, dim)], x, dim)
+
+
+def log_softmax_scale(x: Tensor, dim: int = -1, shifted: bool = False) -> Tensor:
+    """m + |answer| + log n + 1 of each entry; without m (``shifted``), only a result that subtracts the maximum before
+    anything else stays within a few eps of it. Infinite answers count as 0 here."""
+    rows = []
+    for row in _rows(x, dim):
+        size = (0.0 if shifted else _size(row)) + math.log(max(len(row), 2)) + 1.0
+        answers = [abs(float(value)) for value in _log_softmax(row)]
+        rows.append([size + answer if math.isfinite(answer) else size for answer in answers])
+    return _like(rows, x, dim)
+
+
+def log_softmax_grad(x: Tensor, dim: int, cotangent: Tensor) -> Tensor:
+    """The gradient for the upstream ``cotangent`` of x's shape: cotangent - softmax · sum(cotangent)."""
+    rows = []
+    for row, upstream in zip(_rows(x, dim), _rows(cotangent, dim), strict=True):
+        total = _mp.fsum(upstream)
+        rows.append([c - p * total for c, p in zip(upstream, _softmax(row), strict=True)])
+    return _like(rows, x, dim)
+
+
+def log_softmax_hvp(x: Tensor, vector: Tensor, dim: int = -1) -> Tensor:
+    """The Hessian of the summed log_softmax times ``vector``: each of the n entries of a slice subtracts its
+    logsumexp, and nothing else in it is curved."""
+    return -x.size(dim) * logsumexp_hvp(x, vector, dim)
 
 
 # cross_entropy
@@ -212,3 +262,57 @@ def cross_entropy_hvp(logits: Tensor, target: Tensor, ignore_index: int, reducti
     ones = torch.ones((), dtype=torch.float64)
     weights = torch.tensor(_weights(target, ignore_index, reduction, ones), dtype=torch.float64)
     return logsumexp_hvp(logits, vector, axis) * weights.reshape(target.shape).unsqueeze(axis)
+
+
+# bce_with_logits
+
+
+def _binary_loss(x: float, target: float) -> Any:
+    """max(x, 0) - x·t + log(1 + exp(-|x|)), which is -t log p - (1 - t) log(1 - p) with p = sigmoid(x)."""
+    if math.isnan(x):
+        return _mp.nan
+    return max(x, 0.0) - _mp.mpf(x) * target + _mp.log1p(_mp.exp(-abs(_mp.mpf(x))))
+
+
+def _sigmoid(x: float) -> Any:
+    return 1 / (1 + _mp.exp(-_mp.mpf(x)))
+
+
+def _pairs(logits: Tensor, target: Tensor) -> Iterator[tuple[float, float]]:
+    """The logits with their targets, in flat order; float64 holds every dtype exactly."""
+    return zip(logits.double().flatten().tolist(), target.double().flatten().tolist(), strict=True)
+
+
+def _shares(logits: Tensor, reduction: str, cotangent: Tensor) -> list[float]:
+    """What the loss of each element is multiplied with on the way to the upstream ``cotangent``."""
+    divisor = max(logits.numel(), 1) if reduction == "mean" else 1
+    return [value / divisor for value in cotangent.double().expand(logits.shape).flatten().tolist()]
+
+
+def bce_with_logits(logits: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """The loss of each element, reduced; nan in its own element, and for the mean of nothing."""
+    values = [_binary_loss(x, t) for x, t in _pairs(logits, target)]
+    return _reduce(values, [True] * len(values), target, reduction)
+
+
+def bce_with_logits_scale(logits: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """|x| + 1 of each element, reduced like the losses: softplus(x) - x·t rounds both terms at the size of x."""
+    values = [_mp.mpf(0.0 if math.isnan(x) else abs(x)) + 1 for x, _ in _pairs(logits, target)]
+    return _reduce(values, [True] * len(values), target, reduction)
+
+
+def bce_with_logits_grad(logits: Tensor, target: Tensor, reduction: str, cotangent: Tensor) -> Tensor:
+    """The gradient for the upstream ``cotangent``: upstream · (sigmoid(x) - t), shared out by a "mean"."""
+    shares = _shares(logits, reduction, cotangent)
+    values = [float(share * (_sigmoid(x) - t)) for share, (x, t) in zip(shares, _pairs(logits, target), strict=True)]
+    return torch.tensor(values, dtype=torch.float64).reshape(logits.shape)
+
+
+def bce_with_logits_hvp(logits: Tensor, reduction: str, vector: Tensor) -> Tensor:
+    """The Hessian of the loss (summed, for "none") times ``vector``: p · (1 - p) · v, and no target in it."""
+    shares = _shares(logits, reduction, torch.ones((), dtype=torch.float64))
+    values = [
+        float(share * _sigmoid(x) * _sigmoid(-x) * v)
+        for share, (x, v) in zip(shares, _pairs(logits, vector), strict=True)
+    ]
+    return torch.tensor(values, dtype=torch.float64).reshape(logits.shape)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["cross_entropy", "logsumexp"]
+__all__ = ["bce_with_logits", "cross_entropy", "log_softmax", "logsumexp"]
 
 
 def logsumexp(x: Tensor, dim: int = -1, keepdim: bool = False) -> Tensor:
@@ -38,6 +38,28 @@ def logsumexp(x: Tensor, dim: int = -1, keepdim: bool = False) -> Tensor:
     """
     # YOUR CODE HERE
     raise NotImplementedError("logsumexp")
+
+
+def log_softmax(x: Tensor, dim: int = -1) -> Tensor:
+    """x - logsumexp(x) along ``dim``: the logarithms of the probabilities that softmax makes of x.
+
+    Args:
+        x: float16, bfloat16, float32 or float64, any shape, a 0-d tensor too (``dim`` is then 0 or -1).
+        dim: the axis along which the probabilities add up to 1; negative counts from the end.
+
+    Returns:
+        A tensor of x's dtype and shape, empty if x is. With c coming from upstream, its gradient is c minus
+        softmax(x) times the sum of c along ``dim``, also at logits of 1e38 and at ties.
+        An entry of -inf beside finite ones gives -inf; if its own c is 0, its gradient is exactly 0. An answer below
+        what the dtype can hold is -inf too. A slice with nan gives nan throughout; slices never disturb each other.
+        (What becomes of a slice with +inf, or without any finite entry, is nobody's promise.)
+
+    Raises:
+        TypeError: x holds integers or booleans.
+        IndexError: x has no axis ``dim``.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError("log_softmax")
 
 
 def cross_entropy(
@@ -71,3 +93,27 @@ def cross_entropy(
     """
     # YOUR CODE HERE
     raise NotImplementedError("cross_entropy")
+
+
+def bce_with_logits(logits: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """-t log p - (1 - t) log(1 - p) with p = sigmoid(x), from the logits x themselves: the cross-entropy of yes and no.
+
+    Args:
+        logits: float16, bfloat16, float32 or float64 of any shape: each element is a yes-or-no question of its own.
+        target: for each of them the probability t of yes, in [0, 1]: 0 or 1 if the answer is known, anything between
+            if it is not. Of any floating dtype, and of exactly the shape of ``logits``: nothing is broadcast.
+        reduction: "none" (one loss per element), "sum", or "mean": the sum divided by the number of elements.
+
+    Returns:
+        A tensor of the dtype of ``logits``, whatever that of ``target``: the shape of ``logits`` for "none", 0-d
+        otherwise. If there are no elements, "sum" is 0 and "mean" is nan. The value and the gradient, sigmoid(x) - t,
+        are right at every finite logit, however large; at exactly 0 the gradient is 0.5 - t. A nan stays in its own
+        element. (Infinite logits, targets outside [0, 1] and targets that are integers or booleans are nobody's
+        promise; the latter may be converted or refused.)
+
+    Raises:
+        TypeError: logits hold integers or booleans.
+        ValueError: target has another shape than logits, or reduction is unknown.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError("bce_with_logits")

@@ -15,7 +15,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["cross_entropy", "logsumexp"]
+__all__ = ["bce_with_logits", "cross_entropy", "log_softmax", "logsumexp"]
 
 
 def logsumexp(x: Tensor, dim: int = -1, keepdim: bool = False) -> Tensor:
@@ -45,6 +45,35 @@ def logsumexp(x: Tensor, dim: int = -1, keepdim: bool = False) -> Tensor:
     peak = torch.where(peak.isfinite(), peak, 0.0)  # inf - inf would be nan; without a shift, log and exp get it right
     result = peak + (wide - peak).exp().sum(dim, keepdim=True).log()
     return (result if keepdim else result.squeeze(dim)).to(x.dtype)
+    ### END SOLUTION
+
+
+def log_softmax(x: Tensor, dim: int = -1) -> Tensor:
+    """x - logsumexp(x) along ``dim``: the logarithms of the probabilities that softmax makes of x.
+
+    Args:
+        x: float16, bfloat16, float32 or float64, any shape, a 0-d tensor too (``dim`` is then 0 or -1).
+        dim: the axis along which the probabilities add up to 1; negative counts from the end.
+
+    Returns:
+        A tensor of x's dtype and shape, empty if x is. With c coming from upstream, its gradient is c minus
+        softmax(x) times the sum of c along ``dim``, also at logits of 1e38 and at ties.
+        An entry of -inf beside finite ones gives -inf; if its own c is 0, its gradient is exactly 0. An answer below
+        what the dtype can hold is -inf too. A slice with nan gives nan throughout; slices never disturb each other.
+        (What becomes of a slice with +inf, or without any finite entry, is nobody's promise.)
+
+    Raises:
+        TypeError: x holds integers or booleans.
+        IndexError: x has no axis ``dim``.
+    """
+    ### BEGIN SOLUTION
+    if not x.is_floating_point():
+        raise TypeError(f"log_softmax needs floating-point logits, not {x.dtype}")
+    wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+    if x.numel() > 0:  # amax refuses empty slices
+        peak = wide.detach().amax(dim, keepdim=True)
+        wide = wide - torch.where(peak.isfinite(), peak, 0.0)  # x - logsumexp(x) would round both at the size of x
+    return (wide - logsumexp(wide, dim, keepdim=True)).to(x.dtype)
     ### END SOLUTION
 
 
@@ -109,5 +138,45 @@ def cross_entropy(
         losses = losses.sum()
     elif reduction == "mean":
         losses = losses.sum() / counted.sum()  # in float32 at least: 70 000 rows are more than float16 can count
+    return losses.to(logits.dtype)
+    ### END SOLUTION
+
+
+def bce_with_logits(logits: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """-t log p - (1 - t) log(1 - p) with p = sigmoid(x), from the logits x themselves: the cross-entropy of yes and no.
+
+    Args:
+        logits: float16, bfloat16, float32 or float64 of any shape: each element is a yes-or-no question of its own.
+        target: for each of them the probability t of yes, in [0, 1]: 0 or 1 if the answer is known, anything between
+            if it is not. Of any floating dtype, and of exactly the shape of ``logits``: nothing is broadcast.
+        reduction: "none" (one loss per element), "sum", or "mean": the sum divided by the number of elements.
+
+    Returns:
+        A tensor of the dtype of ``logits``, whatever that of ``target``: the shape of ``logits`` for "none", 0-d
+        otherwise. If there are no elements, "sum" is 0 and "mean" is nan. The value and the gradient, sigmoid(x) - t,
+        are right at every finite logit, however large; at exactly 0 the gradient is 0.5 - t. A nan stays in its own
+        element. (Infinite logits, targets outside [0, 1] and targets that are integers or booleans are nobody's
+        promise; the latter may be converted or refused.)
+
+    Raises:
+        TypeError: logits hold integers or booleans.
+        ValueError: target has another shape than logits, or reduction is unknown.
+    """
+    ### BEGIN SOLUTION
+    if reduction not in ("none", "sum", "mean"):
+        raise ValueError(f'reduction is "none", "sum" or "mean", not {reduction!r}')
+    if not logits.is_floating_point():
+        raise TypeError(f"bce_with_logits needs floating-point logits, not {logits.dtype}")
+    if target.shape != logits.shape:  # (N, 1) beside (N) would broadcast to N × N losses without a word
+        raise ValueError(f"target of shape {tuple(target.shape)} does not fit logits of shape {tuple(logits.shape)}")
+
+    wide = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
+    yes = target.to(wide.dtype)
+    log_sigmoid = torch.nn.functional.logsigmoid  # the log of a probability that itself may round to 0 or 1
+    losses = -(yes * log_sigmoid(wide) + (1 - yes) * log_sigmoid(-wide))  # 1 - sigmoid(x) is sigmoid(-x), undamaged
+    if reduction == "sum":
+        losses = losses.sum()
+    elif reduction == "mean":
+        losses = losses.mean()
     return losses.to(logits.dtype)
     ### END SOLUTION

@@ -1,28 +1,30 @@
-"""The 1e-8 inside the log caps the loss at 18.4 and makes the gradient 0 exactly where the prediction is most wrong."""
+"""A small number inside the log caps the loss at -log of it, and makes the gradient 0 exactly where the prediction is most wrong."""
 
 import torch
 
 FAILS = [
+    "cross_entropy/small_values",
+    "cross_entropy/reductions",
+    "cross_entropy/shapes",
     "cross_entropy/confident_mistakes",
+    "cross_entropy/masked_classes",
     "cross_entropy/masked_target",
+    "cross_entropy/ignore_index",
+    "cross_entropy/ignored_garbage",
+    "cross_entropy/nothing_counted",
+    "cross_entropy/gradient",
     "cross_entropy/second_derivative",
     "cross_entropy/dtypes",
+    "cross_entropy/half_batch",
+    "cross_entropy/inputs_untouched",
+    "cross_entropy/strides",
+    "cross_entropy/target_dtypes",
+    "cross_entropy/errors",
     "cross_entropy/shift_invariance",
 ]
 
-
-def logsumexp(x, dim=-1, keepdim=False):
-    if not x.is_floating_point():
-        raise TypeError("logits are floating-point numbers")
-    z = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
-    empty = x.dim() > 0 and x.shape[dim] == 0
-    m = z.sum(dim, keepdim=True) if empty else z.detach().amax(dim, keepdim=True)
-    m = torch.where(m.isfinite(), m, 0.0)
-    y = m + (z - m).exp().sum(dim, keepdim=True).log()
-    return (y if keepdim else y.squeeze(dim)).to(x.dtype)
-
-
-EPS = 1e-8
+EPS = 1e-3
+VARY = {"EPS": [1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12]}
 
 
 def cross_entropy(logits, target, *, ignore_index=-100, reduction="mean"):

@@ -24,17 +24,6 @@ FAILS = [
 ]
 
 
-def logsumexp(x, dim=-1, keepdim=False):
-    if not x.is_floating_point():
-        raise TypeError("logits are floating-point numbers")
-    z = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
-    empty = x.dim() > 0 and x.shape[dim] == 0
-    m = z.sum(dim, keepdim=True) if empty else z.detach().amax(dim, keepdim=True)
-    m = torch.where(m.isfinite(), m, 0.0)
-    y = m + (z - m).exp().sum(dim, keepdim=True).log()
-    return (y if keepdim else y.squeeze(dim)).to(x.dtype)
-
-
 def cross_entropy(logits, target, *, ignore_index=-100, reduction="mean"):
     if reduction not in ("none", "sum", "mean"):
         raise ValueError("reduction is none, sum or mean")

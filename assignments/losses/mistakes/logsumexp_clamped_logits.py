@@ -1,51 +1,27 @@
-"""Clamping the logits to ±50 changes the function: all logits above 50 become equal, and their gradient becomes 0."""
+"""Clamping the logits changes the function: all logits beyond the bound become equal, and their gradient becomes 0."""
 
 import torch
 
 FAILS = [
     "logsumexp/extreme_logits",
     "logsumexp/mixed_rows",
+    "logsumexp/masked_classes",
     "logsumexp/infinite_rows",
     "logsumexp/gradient_of_extremes",
+    "logsumexp/inputs_untouched",
 ]
+
+BOUND = 10.0
+VARY = {"BOUND": [20.0, 30.0, 50.0, 100.0]}
 
 
 def logsumexp(x, dim=-1, keepdim=False):
     if not x.is_floating_point():
         raise TypeError("logits are floating-point numbers")
     z = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
-    z = z.clamp(-50, 50)
+    z = z.clamp(-BOUND, BOUND)
     empty = x.dim() > 0 and x.shape[dim] == 0
     m = z.sum(dim, keepdim=True) if empty else z.detach().amax(dim, keepdim=True)
     m = torch.where(m.isfinite(), m, 0.0)
     y = m + (z - m).exp().sum(dim, keepdim=True).log()
     return (y if keepdim else y.squeeze(dim)).to(x.dtype)
-
-
-def cross_entropy(logits, target, *, ignore_index=-100, reduction="mean"):
-    if reduction not in ("none", "sum", "mean"):
-        raise ValueError("reduction is none, sum or mean")
-    if not logits.is_floating_point():
-        raise TypeError("logits are floating-point numbers")
-    if target.dtype not in (torch.int64, torch.uint8):
-        raise RuntimeError("targets are class numbers")
-    axis = 0 if logits.dim() == 1 else 1
-    classes = logits.shape[axis]
-    if classes == 0 or target.shape != logits.shape[:axis] + logits.shape[axis + 1 :]:
-        raise ValueError("the shapes do not belong together")
-    target = target.long()
-    counted = target != ignore_index
-    if (counted & ((target < 0) | (target >= classes))).any():
-        raise IndexError("no such class")
-    index = torch.where(counted, target, 0).unsqueeze(axis)
-    z = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
-    z = torch.where(counted.unsqueeze(axis), z, 0.0)
-    m = z.detach().amax(axis, keepdim=True)
-    z = z - torch.where(m.isfinite(), m, 0.0)
-    losses = z.exp().sum(axis).log() - z.gather(axis, index).squeeze(axis)
-    losses = torch.where(counted, losses, 0.0)
-    if reduction == "sum":
-        losses = losses.sum()
-    elif reduction == "mean":
-        losses = losses.sum() / counted.sum()
-    return losses.to(logits.dtype)

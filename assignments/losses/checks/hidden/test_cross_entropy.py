@@ -191,11 +191,10 @@ def test_half_batch(student, reference):
 def test_inputs_untouched(student, reference):
     """Logits and targets are the same after the call as before, ignored targets too"""
     logits, target = reference.uniform((5, 3), 3.0, 6.0, torch.float32), torch.tensor([2, 0, IGNORED, 1, IGNORED])
-    args = (logits, target)
-    played = student.play("call_and_return_inputs", function="cross_entropy", args=args, kwargs={"reduction": "none"})
-    right(played["value"], reference, logits, target)
-    same(played["args"][0], logits, what="the logits after the call")
-    same(played["args"][1], target, what="the target after the call")
+    value, after = student.cross_entropy.with_inputs(logits, target, reduction="none")
+    right(value, reference, logits, target)
+    same(after[0], logits, what="the logits after the call")
+    same(after[1], target, what="the target after the call")
 
 
 @pytest.mark.check("cross_entropy", needs=["small_values", "shapes"])

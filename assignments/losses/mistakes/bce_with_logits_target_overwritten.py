@@ -1,0 +1,24 @@
+"""1 - t was computed in place, and t.to(dtype) is t itself if the dtype fits already: after the call the caller's yes is a no."""
+
+import torch
+from torch.nn.functional import softplus
+
+FAILS = ["bce_with_logits/inputs_untouched"]
+
+
+def bce_with_logits(logits, target, *, reduction="mean"):
+    if reduction not in ("none", "sum", "mean"):
+        raise ValueError("reduction is none, sum or mean")
+    if not logits.is_floating_point():
+        raise TypeError("logits are floating-point numbers")
+    if target.shape != logits.shape:
+        raise ValueError("the shapes are not the same")
+    z = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
+    t = target.to(z.dtype)
+    no = t.neg_().add_(1.0)
+    losses = no * z + softplus(-z)
+    if reduction == "sum":
+        losses = losses.sum()
+    elif reduction == "mean":
+        losses = losses.mean()
+    return losses.to(logits.dtype)

@@ -1,0 +1,22 @@
+"""The shift was subtracted in place: after the call the caller's logits are other numbers, and autograd refuses to write into a leaf."""
+
+import torch
+
+FAILS = [
+    "log_softmax/masked_classes",
+    "log_softmax/dtypes",
+    "log_softmax/gradient",
+    "log_softmax/gradient_of_extremes",
+    "log_softmax/second_derivative",
+    "log_softmax/inputs_untouched",
+]
+
+
+def log_softmax(x, dim=-1):
+    if not x.is_floating_point():
+        raise TypeError("logits are floating-point numbers")
+    z = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+    if x.numel() > 0:
+        m = z.detach().amax(dim, keepdim=True)
+        z -= torch.where(m.isfinite(), m, 0.0)
+    return (z - z.exp().sum(dim, keepdim=True).log()).to(x.dtype)
