@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from types import MappingProxyType
+
+import msgspec
 
 from grader import spec
+from grader.diagnose import SCHEMA, SIGNATURES
+from grader.handle import LocalHandle
 from grader.isolation import Zygote
 from grader.job import Job
-from grader.model import Isolation, Run, Submission
+from grader.model import Answer, Isolation, Record, Run, Signature, Signatures, Submission
+from grader.probe import ask, read_probes
 from grader.reference import Reference, load_module
 from grader.run import Course, run
 from grader.session import Checks, with_checks
 from grader.slot import course_of, solution_of
 
-__all__ = ["CHECKS", "PROCESS", "SECRET", "SOLVED", "course", "outcomes", "run_sources", "submission", "trio"]
+__all__ = ["CHECKS", "PROCESS", "SECRET", "SOLVED", "course", "outcomes", "run_sources", "sign", "submission", "trio"]
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
 SECRET = bytes(range(32))
 PROCESS = Isolation(tier="process", applied=("rlimits", "deadlines"))
 
@@ -79,9 +86,19 @@ def test_first(student, reference):
 
 
 def trio(
-    root: Path, *, hidden: str = "", toml: str = "", call_s: float = 1.0, memory_mb: int = 512, points: float = 2
+    root: Path,
+    *,
+    hidden: str = "",
+    toml: str = "",
+    call_s: float = 1.0,
+    memory_mb: int = 512,
+    points: float = 2,
+    files: Mapping[str, str] = NOTHING,
 ) -> Path:
-    """Write the assignment below the course folder ``root``; ``hidden`` and ``toml`` are added to its files."""
+    """Write the assignment below the course folder ``root``; ``hidden`` and ``toml`` are added to its files.
+
+    ``files`` are written besides or instead, by their paths below ``root``.
+    """
     head = "import pytest\nimport torch\n\nfrom grader.compare import close\n\n\n"
     lines = ["schema = 1", 'id = "trio"', 'title = "Three factors"', 'file = "trio.py"', "[limits]"]
     lines += [f"call_s = {call_s}", "late_call_s = 0.5", "load_s = 1.5", f"memory_mb = {memory_mb}"]
@@ -91,18 +108,41 @@ def trio(
         lines += [f'[checks."{check}"]', "points = 1"]
     lines += ['[checks."double/first"]', 'hints = ["Once more."]', toml]
     bodies = [_CHECK.format(exercise=exercise, factor=factor) for exercise, factor in EXERCISES.items()]
-    files = {
+    written = {
         "assignments/trio/assignment.toml": "\n".join(lines),
         "assignments/trio/checks/hidden/test_trio.py": head + "\n\n".join(bodies) + hidden,
         "assignments/trio/checks/public/test_public.py": head + _PUBLIC,
         "assignments/trio/reference.py": _REFERENCE,
         "solutions/trio/trio.py": SOLVED,
+        **files,
     }
-    for name, text in files.items():
+    for name, text in written.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return root / "assignments" / "trio"
+
+
+def sign(folder: Path, probes: str, mistakes: Mapping[tuple[str, str], str]) -> None:
+    """Give an assignment the ``probes.py`` and the signatures of ``mistakes``: (exercise, id) → source.
+
+    The sentence of a mistake is "The mistake <id> in <exercise>."
+    """
+    (folder / "probes.py").write_text(probes, encoding="utf-8")
+    assignment = spec.load(folder)
+    asked = read_probes(folder, assignment.exercises)
+
+    def answers(source: str, exercises: Collection[str]) -> dict[str, Answer]:
+        return ask(LocalHandle(source, assignment.file), [probe for probe in asked if probe.exercise in exercises])
+
+    right = answers(
+        Path(assignment.solution).read_text(encoding="utf-8"), [exercise.id for exercise in assignment.exercises]
+    )
+    known = []
+    for (exercise, id_), source in mistakes.items():
+        own = {probe: answer for probe, answer in answers(source, [exercise]).items() if answer != right[probe]}
+        known.append(Signature(id_, exercise, f"The mistake {id_} in {exercise}.", own))
+    (folder / SIGNATURES).write_bytes(msgspec.json.encode(Signatures(SCHEMA, asked, right, tuple(known))))
 
 
 def course(folder: Path) -> Course:
@@ -115,15 +155,26 @@ def submission(student: str, source: str, file: str = "trio.py") -> Submission:
     return Submission(student=student, file=file, source=source, digest=hashlib.sha256(source.encode()).hexdigest())
 
 
-def run_sources(folder: Path, sources: Mapping[str, str], *, zygotes: list[int] | None = None) -> dict[str, Run]:
-    """The runs of ``sources`` (student → text), in the order given, through one session and one zygote."""
+def run_sources(
+    folder: Path,
+    sources: Mapping[str, str],
+    *,
+    zygotes: list[int] | None = None,
+    journal: dict[str, list[Record]] | None = None,
+) -> dict[str, Run]:
+    """The runs of ``sources`` (student → text), in the order given, through one session and one zygote.
+
+    ``journal`` gets the records of each student in the order in which they were settled.
+    """
     here = course(folder)
     runs: dict[str, Run] = {}
 
     def body(checks: Checks) -> None:
         with Zygote(here.assignment.limits) as zygote:
             for student, source in sources.items():
-                runs[student] = run(submission(student, source, here.assignment.file), "0001", here, checks, zygote)
+                settled = [] if journal is None else journal.setdefault(student, [])
+                entry = submission(student, source, here.assignment.file)
+                runs[student] = run(entry, "0001", here, checks, zygote, settled.append)
             if zygotes is not None:
                 zygotes.append(zygote.process.pid)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli import cli
-from tests.arena import SOLVED, trio
+from tests.arena import SOLVED, sign, trio
 
 COMMANDS = sorted(cli.commands)
 
@@ -36,7 +37,7 @@ def grader(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None)
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A course with one assignment, its release, and two submissions."""
     root = tmp_path_factory.mktemp("course")
-    trio(root)
+    sign(trio(root), PROBES, {("triple", "kept"): "def triple(x): return x", ("double", "kept"): "double = abs"})
     (root / "in").mkdir()
     (root / "in" / "ada.py").write_text(SOLVED, encoding="utf-8")
     (root / "in" / "bob.py").write_text(SOLVED.replace("x * 3", "x"), encoding="utf-8")
@@ -45,6 +46,11 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+PROBES = """\
+import torch
+from grader.probe import call
+PROBES = {name: {"pair": call(torch.tensor([1.0, 5.0]))} for name in ("double", "triple")}
+"""
 PROCESS = ("--isolation", "process", "--accept-unsandboxed")
 
 
@@ -77,6 +83,7 @@ def test_grade_prints_a_table_and_where_results_lie(course: Path, tmp_path: Path
     assert "6/6" in done.stdout
     assert "4/6" in done.stdout
     assert "triple 2/2" in done.stdout
+    assert "triple: kept" in done.stdout  # the mistake of the gallery that bob's answers are
     assert "scores.json" in done.stdout
     assert "graded 2 of 2" in done.stderr
 
@@ -88,6 +95,10 @@ def test_grade_json_is_one_document_and_nothing_else(course: Path, tmp_path: Pat
     document = json.loads(done.stdout)
 
     assert {score["student"]: score["points"] for score in document["scores"]} == {"ada": 6.0, "bob": 4.0}
+    assert {score["student"]: score["mistakes"] for score in document["scores"]} == {
+        "ada": [],
+        "bob": [{"id": "kept", "exercise": "triple", "message": "The mistake kept in triple."}],
+    }
     assert done.stdout == (tmp_path / "out" / "scores.json").read_text(encoding="utf-8")
 
 
@@ -159,7 +170,24 @@ def test_check_of_a_solved_file_exits_with_0(course: Path, tmp_path: Path) -> No
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "all 1 of 1 public checks passed; 6 hidden checks will grade your file." in done.stdout
-    assert json.loads(as_json.stdout)["checks"] == [{"id": "double/first", "outcome": "passed", "evidence": None}]
+    document = json.loads(as_json.stdout)
+    assert document["checks"] == [{"id": "double/first", "outcome": "passed", "evidence": None}]
+    assert document["mistakes"] == []
+
+
+def test_check_names_a_known_mistake(course: Path, tmp_path: Path) -> None:
+    """Below the failure that it explains, and in the document."""
+    folder = Path(shutil.copytree(course / "release" / "trio", tmp_path / "mine"))
+    (folder / "trio.py").write_text(SOLVED.replace("x * 2", "x"), encoding="utf-8")
+
+    done = grader("check", cwd=folder)
+    as_json = grader("check", "--json", cwd=folder)
+
+    assert done.returncode == 1
+    assert "\n  why   The mistake kept in double.\n" in done.stdout
+    document = json.loads(as_json.stdout)
+    assert document["mistakes"] == [{"id": "kept", "exercise": "double", "message": "The mistake kept in double."}]
+    assert [check["outcome"] for check in document["checks"]] == ["failed"]
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
@@ -173,7 +201,7 @@ def test_a_terminal_without_unicode_does_not_stop_a_command(course: Path, encodi
 
 def test_a_syntax_error_at_home_is_told_with_its_line(course: Path, tmp_path: Path) -> None:
     """Exit code 4: the file cannot be read as Python."""
-    for name in ("manifest.json", "checks/expected.json", "checks/test_public.py"):
+    for name in ("manifest.json", "checks/checks.json", "checks/expected.json", "checks/test_public.py"):
         target = tmp_path / name
         target.parent.mkdir(exist_ok=True)
         target.write_bytes((course / "release" / "trio" / name).read_bytes())

@@ -69,26 +69,38 @@ def test_the_committed_release_is_current() -> None:
 
 
 def test_the_assignment_in_the_docs_works(tmp_path: Path) -> None:
-    """Its files, written where the page says, release and grade: the solution has full marks, the stub none."""
+    """Played as the page says, from `grader new` to the gate: it holds strictly, and grades as it should."""
     page = (ROOT / "docs" / "assignments.md").read_text(encoding="utf-8")
     files = re.findall(
-        r"^`((?:assignments|solutions)/[^`]+)`[^\n]*:\n\n```\w+\n(.*?)```", page, re.DOTALL | re.MULTILINE
+        r"^`((?:assignments|solutions)/[^`]+)`[^`\n]*(?:\n[^`\n]+)?:\n\n```\w+\n(.*?)```",
+        page,
+        re.DOTALL | re.MULTILINE,
     )
+    shown = commands(ROOT / "docs" / "assignments.md")
+    start, rest = shown.index("grader new halves"), shown.index("grader verify halves --strict") - 1
+
+    def play(lines: list[str]) -> None:
+        for line in lines:
+            program = f"{shlex.quote(sys.executable)} -m {line}" if line.startswith("grader ") else line
+            done = subprocess.run(program, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+
+    play(shown[start:rest])
     for name, text in files:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
+    play(shown[rest:])
     (tmp_path / "in").mkdir()
-
-    made = subprocess.run([sys.executable, "-m", "grader", "release"], cwd=tmp_path, check=False)
     shutil.copy(tmp_path / "solutions/halves/halves.py", tmp_path / "in" / "solved.py")
     shutil.copy(tmp_path / "release/halves/halves.py", tmp_path / "in" / "stub.py")
+    shutil.copy(tmp_path / "assignments/halves/mistakes/half_floored.py", tmp_path / "in" / "floored.py")
     report = grade(
         tmp_path, "halves", [tmp_path / "in"], tmp_path / "out", jobs=1, tier="process", accept_unsandboxed=True
     )
 
-    assert len(files) == 5
-    assert made.returncode == 0
-    assert {score.student: score.points for score in report.scores} == {"solved": 3.0, "stub": 0.0}
+    assert len(files) == 10
+    assert {score.student: score.points for score in report.scores} == {"solved": 3.0, "stub": 0.0, "floored": 0.0}
+    assert [found.id for score in report.scores for found in score.mistakes] == ["floored"]
 
 
 @pytest.mark.slow

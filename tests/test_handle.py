@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import random
 import re
@@ -12,9 +13,10 @@ import pytest
 import torch
 
 from grader import wire
-from grader.handle import Handle, LocalHandle, RemoteHandle
+from grader.handle import Handle, LocalHandle
 from grader.isolation import Zygote
 from grader.model import CheckFailure
+from grader.remote import RemoteHandle
 from grader.spec import RESERVED
 from tests.handles import FILE, X, remote
 
@@ -147,6 +149,10 @@ def returns(what):
     }[what]()  # fmt: skip
 
 
+def halve_in_place(x):
+    return x.mul_(0.5).sum()
+
+
 def half_written(x):
     if x.numel() > 2:
         raise NotImplementedError
@@ -243,6 +249,12 @@ VALUES: dict[str, tuple[Callable[[Handle], Any], Any]] = {
     "hvp linear": (lambda s: s.linear.hvp(X), (floats(2, 2, 2), None)),
     "hvp detached": (lambda s: s.detached.hvp(X), (None, None)),
     "play": (lambda s: s.play("steps", x=X, n=2), {"x": floats(1, 16, 81), "numbers": [3]}),
+    "with inputs": (
+        lambda s: s.halve_in_place.with_inputs(X),
+        (("torch.float32", [], "1.0", False), (floats(0.5, -1, 1.5),)),
+    ),
+    "with inputs kept": (lambda s: s.square.with_inputs(X, X), (floats(1, -8, 27), (floats(1, -2, 3),) * 2)),
+    "with inputs by name": (lambda s: s.later.with_inputs(1, by=4), (5, (1,))),
     "raises": (lambda s: s.raise_.raises(ValueError, "ValueError"), None),
     "raises subclass": (lambda s: s.raise_.raises(LookupError, "KeyError"), None),
     "raises own subclass": (lambda s: s.raise_.raises(ValueError, "ValueError_"), None),
@@ -302,6 +314,7 @@ FAILURES: dict[str, tuple[Callable[[Handle], Any], tuple[str, str, int | None]]]
         lambda s: s.number(),
         ("missing", "student.py defines no function `number`; line 7 failed when the file was loaded", None),
     ),
+    "with inputs raised": (lambda s: s.raise_.with_inputs("KeyError"), raised("KeyError")),
     "raises another": (
         lambda s: s.raise_.raises(ValueError, "TypeError"),
         ("wrong_error", f"`raise_` raised TypeError where it should raise ValueError{AT}", RAISES),
@@ -375,6 +388,97 @@ def test_failures_are_the_same_from_both_handles(both: dict[str, tuple[Any, Any]
 
     assert here[:4] == ("failure", *FAILURES[name][1])
     assert here == there
+
+
+FORBIDDEN = """\
+import torch
+
+NAME = ["soft", "max"]
+
+
+def reach(x):
+    return getattr(x, "".join(NAME))(-1)
+
+
+def written(x):
+    if False:
+        return torch.softmax(x, -1)
+    return x
+
+
+def reached(x):
+    return reach(x)
+
+
+def caught(x):
+    try:
+        return reach(x)
+    except RuntimeError:
+        raise ValueError
+
+
+def innocent(x):
+    return x * 2
+
+
+def free(x):
+    return torch.softmax(x, -1)
+"""
+RULES = dict.fromkeys(["written", "reached", "caught", "innocent"], ("logsumexp", "softmax"))
+WRITTEN = "`written` uses the library's `softmax` in line 12 of student.py; this exercise is to do without it"
+REACHED = "`{}` uses the library's `softmax`, somewhere below the functions it calls; this exercise is to do without it"
+
+
+def test_a_forbidden_call_is_the_same_failure_from_both_handles(zygote: Zygote) -> None:
+    """Found in the file, with its line, or seen when it ran, also if it was caught; whatever the check asks for."""
+    asked: dict[str, Callable[[Handle, str], Any]] = {
+        "call": lambda s, name: getattr(s, name)(X),
+        "vjp": lambda s, name: getattr(s, name).vjp(X),
+        "hvp": lambda s, name: getattr(s, name).hvp(X),
+        "with_inputs": lambda s, name: getattr(s, name).with_inputs(X),
+        "raises": lambda s, name: getattr(s, name).raises(ValueError, X),
+        "play": lambda s, name: s.play("run", function=name),
+    }
+    scenarios = "import torch\ndef run(student, function): return getattr(student, function)(torch.ones(2))\n"
+    with remote(zygote, FORBIDDEN, scenarios=scenarios, forbidden=RULES) as there:
+        for handle in (LocalHandle(FORBIDDEN, FILE, scenarios, RULES), there):
+            for ask in asked.values():
+                for name in ("written", "reached", "caught"):
+                    handle.begin(f"{name}/check", name)
+                    with pytest.raises(CheckFailure) as failure:
+                        ask(handle, name)
+                    evidence = failure.value.evidence
+                    message, line = (WRITTEN, 12) if name == "written" else (REACHED.format(name), None)
+                    assert (evidence.kind, evidence.message, evidence.line) == ("forbidden", message, line)
+        assert there.workers == 1
+
+
+def test_a_forbidden_call_concerns_its_own_exercise_only(zygote: Zygote) -> None:
+    """The rules are those of the exercise that is being checked, whichever functions its checks call."""
+    with remote(zygote, FORBIDDEN, forbidden=RULES) as there:
+        for handle in (LocalHandle(FORBIDDEN, FILE, None, RULES), there):
+            handle.begin("innocent/check", "innocent")
+            assert plain(handle.innocent(X)) == floats(2, -4, 6)
+            with pytest.raises(CheckFailure, match="`innocent` uses the library's `softmax`, somewhere below"):
+                handle.free(X)
+            handle.begin("free/check", "free")
+            assert handle.free(torch.zeros(2)).tolist() == [0.5, 0.5]
+            assert handle.reached(torch.zeros(2)).tolist() == [0.5, 0.5]
+            handle.begin("written/check", "written")
+            with pytest.raises(CheckFailure, match="in line 12"):
+                handle.innocent(X)
+            assert handle.last_call is None  # nothing was asked: there is no input to show
+
+
+def test_at_home_checks_may_call_what_students_may_not() -> None:
+    """They share a process: between two calls of the student the library is whole, and also after a failed one."""
+    handle = LocalHandle(FORBIDDEN, FILE, None, RULES)
+    handle.begin("reached/check", "reached")
+    for function in ("innocent", "reached", "absent"):
+        with contextlib.suppress(CheckFailure):
+            getattr(handle, function)(X)
+
+        assert torch.softmax(torch.zeros(2), -1).tolist() == [0.5, 0.5]
 
 
 def test_random_numbers_are_the_same_in_every_call_from_both_handles(zygote: Zygote) -> None:

@@ -8,7 +8,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 from grader import wire
 from grader.channel import Channel, Closed
 from grader.compare import close, same
-from grader.handle import Handle, RemoteHandle, WorkerLost
+from grader.handle import NOTHING, Handle
 from grader.isolation import Exit, WorkerProcess, Zygote
 from grader.model import CheckFailure, Evidence, Limits
+from grader.remote import RemoteHandle, WorkerLost
 from tests.handles import FILE, GENEROUS, X
 
 Script = Callable[[dict[str, Any]], Iterable[bytes]]
@@ -195,6 +196,7 @@ REQUESTS: dict[str, Callable[[Handle], Any]] = {
     "vjp": lambda s: s.f.vjp(X),
     "vjp of two": lambda s: s.f.vjp(X, X, wrt=(0, 1)),
     "hvp": lambda s: s.f.hvp(X),
+    "with_inputs": lambda s: s.f.with_inputs(X),
     "raises": lambda s: s.f.raises(ValueError),
     "play": lambda s: s.play("p"),
 }
@@ -205,7 +207,12 @@ def kept(evidence: Evidence) -> Evidence:
     return msgspec.json.decode(msgspec.json.encode(evidence), type=Evidence)
 
 
-def asked(ask: Callable[[Handle], Any], reply: dict[str, Any], faults: Any = ()) -> Any:
+def asked(
+    ask: Callable[[Handle], Any],
+    reply: dict[str, Any],
+    faults: Any = (),
+    forbidden: Mapping[str, Sequence[str]] = NOTHING,
+) -> Any:
     """The value that ``ask`` comes to when it is answered with ``reply``; CheckFailure otherwise."""
 
     def script(request: dict[str, Any]) -> Iterator[bytes]:
@@ -217,7 +224,8 @@ def asked(ask: Callable[[Handle], Any], reply: dict[str, Any], faults: Any = ())
             case _:
                 yield spoken(reply, request)
 
-    handle = RemoteHandle(_FakeZygote(script), "", FILE, GENEROUS, "")
+    handle = RemoteHandle(_FakeZygote(script), "", FILE, GENEROUS, "", forbidden)
+    handle.begin("f/check", "f")
     try:
         return ask(handle)
     finally:
@@ -241,7 +249,7 @@ def test_no_reply_raises_anything_but_a_failure_that_can_be_kept(ask: Callable[[
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
 def test_gradients_of_odd_kinds_are_failures(value: Any) -> None:
-    """What `vjp` and `hvp` return can be unpacked by any check: a pair, a tuple of tensors or None as long as asked."""
+    """What a check unpacks has the right length: gradients are tensors or None, arguments as many as were sent."""
     for reply in (value, (value,), (X, value), (X, (value,)), (X, (X, value)), (X, X, value), (value, X), [X, (X,)]):
         for wrt in ((0,), (0, 1)):
             with contextlib.suppress(CheckFailure):
@@ -251,6 +259,34 @@ def test_gradients_of_odd_kinds_are_failures(value: Any) -> None:
         with contextlib.suppress(CheckFailure):
             grad, product = asked(lambda s: s.f.hvp(X), {"value": reply})
             assert all(part is None or type(part) is torch.Tensor for part in (grad, product))
+        with contextlib.suppress(CheckFailure):
+            _, after = asked(lambda s: s.f.with_inputs(X, X), {"value": reply})
+            assert type(after) is tuple and len(after) == 2
+
+
+@pytest.mark.parametrize(
+    "told", [*ODD, ["logsumexp"], [["softmax"]], {"softmax": 1}, "softmax", ("softmax",)], ids=repr
+)
+def test_a_lie_about_forbidden_calls_is_nonsense(told: Any) -> None:
+    """A worker that says it saw something odd, or what this exercise may use, is asked for nothing but its value."""
+    for rules in (NOTHING, {"f": ["softmax"]}, {"g": ["softmax", "logsumexp"]}):
+        assert asked(lambda s: s.f(), {"value": 1, "forbidden": told}, (), rules) == 1
+        with pytest.raises(CheckFailure) as caught:
+            asked(lambda s: s.f(), {"missing": "f", "forbidden": told}, (), rules)
+        assert caught.value.kind == "missing"
+
+
+@pytest.mark.parametrize("seen", [["softmax"], [None, 3, torch.ones(2), "softmax"], ["softmax", "x" * 10_000]])
+def test_what_was_seen_is_told_in_our_words(seen: list[Any]) -> None:
+    """Only the names that the assignment lists are told, never another word of the worker."""
+    with pytest.raises(CheckFailure) as caught:
+        asked(lambda s: s.f(), {"value": 1, "forbidden": seen}, (), {"f": ["logsumexp", "softmax"]})
+
+    assert caught.value.kind == "forbidden"
+    assert caught.value.evidence.message == (
+        "`f` uses the library's `softmax`, somewhere below the functions it calls; this exercise is to do without it"
+    )
+    assert asked(lambda s: s.f(), {"value": 1, "forbidden": seen}) == 1
 
 
 @pytest.mark.parametrize(

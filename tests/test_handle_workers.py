@@ -8,9 +8,9 @@ import os
 
 import pytest
 
-from grader.handle import WorkerLost
 from grader.isolation import Zygote
 from grader.model import CheckFailure, Limits
+from grader.remote import WorkerLost
 from tests.handles import remote
 
 ENDINGS = {

@@ -17,9 +17,9 @@ import pytest
 
 from grader import isolation
 from grader.errors import EnvironmentRefused, GraderError, UsageError
-from grader.handle import RemoteHandle, WorkerLost
 from grader.isolation import Exit, Zygote, require
 from grader.model import Isolation, Limits
+from grader.remote import RemoteHandle, WorkerLost
 from tests.places import alive, wait_until_gone
 
 PYTHON = sys.executable
@@ -247,7 +247,7 @@ def f(x):
 
 GRADER = """\
 import json, os, time
-from grader.handle import RemoteHandle
+from grader.remote import RemoteHandle
 from grader.isolation import Zygote
 from grader.model import CheckFailure, Limits
 

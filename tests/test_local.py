@@ -5,14 +5,19 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from grader import local, spec
+from grader.diagnose import read_signatures
 from grader.errors import GraderError, UnreadableSubmission, UsageError
-from grader.model import Check, Outcome
+from grader.handle import LocalHandle
+from grader.manifest import read_table
+from grader.model import Check, MistakeFound, Outcome
 from grader.release import build, write
 from grader.session import Observation
 from tests import assignment_builder
+from tests.arena import sign
 from tests.assignment_builder import FILES
 from tests.test_release import MORE_PUBLIC, MORE_TOML, PUBLIC, SOLUTION, TOML
 
@@ -26,6 +31,20 @@ def test_hidden(student, reference):
 '''
 HIDDEN = "assignments/halves/checks/hidden/test_large.py"
 IDS = ["half/small", "quarter/first", "quarter/some"]
+PROBES = """\
+import torch
+from grader.probe import call
+PROBES = {
+    "half": {"pair": call(torch.tensor([1.0, 5.0]))},
+    "quarter": {"small": call(torch.tensor([4.0])), "large": call(torch.tensor([1000.0]))},
+}
+"""
+SMALL = "x * 0.5 if x.abs().max() < 100 else x * 0.25"
+MISTAKES = {
+    ("half", "kept"): "def half(x): return x",
+    ("quarter", "small-halved"): f"def quarter(x): return {SMALL}",
+    ("quarter", "large-kept"): "def quarter(x): return x * 0.25 if x.abs().max() < 100 else x",
+}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +57,9 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
         TOML: FILES[TOML] + MORE_TOML + THIRD,
         SOLUTION: FILES[SOLUTION] + "\n\ndef third(x):\n    return x / 3\n",
     }
-    write(build(spec.load(assignment_builder.build(course, overrides))), course / "release")
+    assignment = assignment_builder.build(course, overrides)
+    sign(assignment, PROBES, MISTAKES)
+    write(build(spec.load(assignment)), course / "release")
     return course / "release"
 
 
@@ -62,13 +83,25 @@ def checked(
     """Outcomes in the order in which they were told, and the observations."""
     told: dict[str, Outcome] = {}
 
-    def tell(check: Check, seen: Observation) -> None:
+    def tell(check: Check, seen: Observation, mistakes: tuple[MistakeFound, ...]) -> None:
         told[check.id] = seen.outcome
 
-    manifest, seen = local.check(path, only, stop_at_first, tell)
+    table, seen, _ = local.check(path, only, stop_at_first, tell)
     assert list(told) == list(seen)
-    assert manifest.assignment.id == "halves"
+    assert table.assignment.id == "halves"
     return told, seen
+
+
+def named(path: Path) -> tuple[dict[str, list[str]], list[str]]:
+    """The sentences told with each check that did not pass, and those of all of them."""
+    told: dict[str, list[str]] = {}
+
+    def tell(check: Check, seen: Observation, mistakes: tuple[MistakeFound, ...]) -> None:
+        if seen.outcome is not Outcome.PASSED:
+            told[check.id] = [mistake.message for mistake in mistakes]
+
+    _, _, found = local.check(path, None, False, tell)
+    return told, [mistake.message for mistake in found]
 
 
 def test_a_stub_is_not_written_yet(folder: Path) -> None:
@@ -206,7 +239,7 @@ def test_ctrl_c_reaches_the_caller(folder: Path) -> None:
 
 
 DAMAGES: dict[str, list[bytes | None]] = {
-    "manifest.json": [b"", b"{", b"[]", b'{"schema": 1}', b"\xff"],
+    "checks/checks.json": [b"", b"{", b"[]", b'{"schema": 1}', b"\xff", None],
     "checks/expected.json": [b"", b"{", b"[]", b'{"a": 1}', b"\xff", None],
     "checks/test_small.py": [None],
 }
@@ -229,7 +262,7 @@ def test_a_damaged_release_is_told(folder: Path, name: str, data: bytes | None) 
 
 def test_another_schema_is_told(folder: Path) -> None:
     """A release of a later version is refused as such."""
-    path = folder / "manifest.json"
+    path = folder / "checks" / "checks.json"
     path.write_bytes(path.read_bytes().replace(b'"schema": 1', b'"schema": 2', 1))
     with pytest.raises(UsageError, match=r"has schema 2, this grader reads 1"):
         checked(folder)
@@ -255,3 +288,94 @@ def test_a_check_that_cannot_be_collected_is_told(folder: Path) -> None:
     with pytest.raises(GraderError, match=r"checks/test_small\.py cannot be collected") as caught:
         checked(folder)
     assert caught.value.exit_code == 2
+
+
+# Mistakes
+
+
+def test_a_known_mistake_is_named_with_the_check_that_failed(folder: Path) -> None:
+    """The sentence of the gallery, once among all that were found; a check that passed or was skipped has none."""
+    solve(folder, half="x")
+    assert named(folder) == ({"half/small": ["The mistake kept in half."]}, ["The mistake kept in half."])
+
+    (folder / "halves.py").write_text("def half(x): return x\ndef quarter(x): return x * 0.75\n", encoding="utf-8")
+    told, found = named(folder)
+    assert told == {"half/small": ["The mistake kept in half."], "quarter/first": [], "quarter/some": []}
+    assert found == ["The mistake kept in half."]
+
+
+def test_two_known_mistakes_are_both_named(folder: Path) -> None:
+    """One in the check that failed, the other where no public check looks."""
+    solve(folder, quarter="x * 0.5 if x.abs().max() < 100 else x")
+    both = ["The mistake small-halved in quarter.", "The mistake large-kept in quarter."]
+
+    assert named(folder) == ({"quarter/first": both, "quarter/some": []}, both)
+
+
+def test_a_mistake_is_told_with_each_check_and_counted_once(folder: Path) -> None:
+    """Two checks of one exercise fail: both say why, and it is one mistake."""
+    path = folder / "checks" / "checks.json"
+    table = read_table(folder)
+    apart = tuple(msgspec.structs.replace(check, needs=()) for check in table.assignment.checks)
+    table = msgspec.structs.replace(table, assignment=msgspec.structs.replace(table.assignment, checks=apart))
+    path.write_bytes(msgspec.json.encode(table))
+    solve(folder, quarter=SMALL)
+    sentence = "The mistake small-halved in quarter."
+
+    assert named(folder) == ({"quarter/first": [sentence], "quarter/some": [sentence]}, [sentence])
+
+
+def test_nothing_is_named_that_is_not_known(folder: Path) -> None:
+    """Not for full marks, nor for what is not written yet, missing or wrong in its own way."""
+    assert named(folder)[1] == []
+    solve(folder)
+    assert named(folder) == ({}, [])
+    (folder / "halves.py").write_text("def quarter(x): return x * 0.25\n", encoding="utf-8")
+    assert named(folder) == ({"half/small": []}, [])
+
+
+def test_a_release_without_signatures_names_nothing(folder: Path) -> None:
+    """An assignment may come without probes."""
+    (folder / "checks" / "signatures.json").unlink()
+    solve(folder, half="x")
+
+    assert named(folder) == ({"half/small": []}, [])
+
+
+def test_probes_are_asked_once_for_each_exercise_that_failed(released: Path) -> None:
+    """However many of its checks fail; and never of what has its own sentence already."""
+    source = (
+        "calls = []\ndef half(x):\n    calls.append(1)\n    return x\ndef count(): return len(calls)\nquarter = half\n"
+    )
+    handle = LocalHandle(source, "halves.py")
+    diagnoses = local.Diagnoses(handle, read_signatures(released / "checks"))
+
+    for kind in ("not_implemented", "missing", "forbidden"):
+        assert diagnoses.of("half", kind) == ()
+    assert handle.count() == 0
+    for _ in range(3):
+        assert [found.id for found in diagnoses.of("half", "inexact")] == ["kept"]
+    assert handle.count() == 1
+    assert diagnoses.of("quarter", "raised") == ()
+    assert handle.count() == 3  # two probes
+    assert diagnoses.of("half", "not_implemented") == ()  # known by now, and yet this check is not explained by it
+
+
+def test_what_is_forbidden_is_forbidden_at_home(tmp_path: Path) -> None:
+    """The same sentence as from grading, with the line in the student's file; no mistake is named beside it."""
+    toml = FILES[TOML].replace('title = "Half of everything"', 'title = "t"\nforbidden = ["softmax"]')
+    assignment = assignment_builder.build(tmp_path, {TOML: toml})
+    sign(assignment, PROBES, MISTAKES)
+    write(build(spec.load(assignment)), tmp_path / "release")
+    folder = tmp_path / "release"
+    solve(folder, half="torch.softmax(x, -1)")
+
+    told, seen = checked(folder, "half")
+
+    assert told == {"half/small": Outcome.FAILED}
+    line = (folder / "halves.py").read_text(encoding="utf-8").splitlines().index("    return torch.softmax(x, -1)") + 1
+    evidence = seen["half/small"].evidence
+    assert evidence is not None
+    assert (evidence.kind, evidence.line) == ("forbidden", line)
+    assert f"`half` uses the library's `softmax` in line {line} of " in evidence.message
+    assert named(folder)[1] == []

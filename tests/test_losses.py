@@ -5,9 +5,7 @@ Truth is held against hand-computed values, identities and Python's `decimal`, n
 
 from __future__ import annotations
 
-import ast
 import math
-import re
 from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any
@@ -16,19 +14,16 @@ import pytest
 import torch
 
 from grader import spec
+from grader.forbidden import forbidden_calls
+from grader.gallery import read_gallery
 from grader.reference import load_module
 
 COURSE = Path(__file__).parent.parent
 FOLDER = COURSE / "assignments" / "losses"
 ASSIGNMENT = spec.load(FOLDER)
 REFERENCE: Any = load_module(FOLDER / "reference.py")
-MISTAKES = sorted((FOLDER / "mistakes").glob("*.py"))
-VARIANTS = sorted((FOLDER / "variants").glob("*.py"))
+GALLERY = read_gallery(ASSIGNMENT)
 INF, NAN = math.inf, math.nan
-FORBIDDEN = re.compile(
-    r"(torch|F|functional|nn|aten|_C|_nn)\.\w*(logsumexp|logcumsumexp|softmax|cross_entropy|nll_loss|CrossEntropy)"
-    r"|\.(logsumexp|logcumsumexp|softmax|log_softmax)\("
-)
 
 
 def decimal_logsumexp(row: list[float]) -> Decimal:
@@ -47,19 +42,6 @@ def decimal_softmax(row: list[float]) -> list[float]:
 def tensor(*values: object) -> torch.Tensor:
     """Values as float64, the dtype of every truth."""
     return torch.tensor(values, dtype=torch.float64)
-
-
-def literal(path: Path, name: str) -> Any:
-    """The module-level literal ``name`` of a gallery file, None if it has none."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == [name]:
-            return ast.literal_eval(node.value)
-    return None
-
-
-def sentence(path: Path) -> str:
-    """The first line of a gallery file's docstring."""
-    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
 
 
 # The truth of logsumexp
@@ -235,72 +217,114 @@ def test_inputs_are_drawn_within_bounds() -> None:
     assert (labels.dtype, labels.unique().tolist()) == (torch.int64, [0, 1, 2, 3, 4])
 
 
-# The gallery and what stands in the TOML
+# The truth of log_softmax
 
 
-def test_gallery_is_large_enough() -> None:
-    """Both functions have mistakes, and the right ones by other means are many."""
-    assert len(MISTAKES) >= 12
-    assert len(VARIANTS) >= 8
-    for exercise in ASSIGNMENT.exercises:
-        assert any(path.stem.startswith(f"{exercise.id}_") for path in MISTAKES)
+@pytest.mark.parametrize("row", [[1.0, 2.0, 3.0], [0.0, 200.0], [1000.0, 1001.0, 1002.0], [1e4, -1e4, 0.25]])
+def test_log_softmax_is_what_decimal_finds(row: list[float]) -> None:
+    """Each entry minus the logsumexp of the row, computed where nothing overflows and nothing cancels."""
+    with localcontext(prec=80):
+        truth = [float(Decimal(value) - decimal_logsumexp(row)) for value in row]
+    assert REFERENCE.log_softmax(tensor(*row)).tolist() == truth
+    assert REFERENCE.log_softmax(tensor(row, row).T, 0)[:, 1].tolist() == truth
 
 
-@pytest.mark.parametrize("path", MISTAKES, ids=lambda path: path.stem)
-def test_mistake_is_told(path: Path) -> None:
-    """A mistake has a sentence for the student, and FAILS with known hidden checks of the function it is wrong in."""
-    fails = literal(path, "FAILS")
-    known = {check.id: check.exercise for check in ASSIGNMENT.hidden_checks}
-    assert sentence(path).endswith(".")
-    assert len(sentence(path)) > 40
-    assert fails
-    assert len(set(fails)) == len(fails)
-    assert set(fails) <= set(known)
-    (exercise,) = {known[check] for check in fails}
-    assert path.stem.startswith(f"{exercise}_")
+def test_log_softmax_of_the_masked_and_of_nothing() -> None:
+    """-inf stays -inf and weighs nothing; an empty axis stays empty; a 0-d tensor becomes 0."""
+    values = REFERENCE.log_softmax(tensor(1.0, -INF, 1.0)).tolist()
+    assert values == [pytest.approx(-math.log(2.0), rel=1e-15), -INF, pytest.approx(-math.log(2.0), rel=1e-15)]
+    assert REFERENCE.log_softmax(torch.zeros(2, 0)).shape == (2, 0)
+    assert REFERENCE.log_softmax(torch.tensor(7.0)).tolist() == 0.0
 
 
-@pytest.mark.parametrize("path", VARIANTS, ids=lambda path: path.stem)
-def test_variant_misses_only_stretch(path: Path) -> None:
-    """A right solution by other means says its idea, and misses nothing that gives points."""
-    stretch = {check.id for check in ASSIGNMENT.hidden_checks if check.stretch}
-    assert sentence(path).endswith(".")
-    assert set(literal(path, "MISSES") or []) <= stretch
+def test_log_softmax_gradient_and_hessian() -> None:
+    """c - softmax · sum(c); and for two equal logits, whose logsumexp is subtracted twice, -[[1, -1], [-1, 1]] / 2."""
+    p = decimal_softmax([1.0, 2.0, 3.0])
+    grad = REFERENCE.log_softmax_grad(tensor(1.0, 2.0, 3.0), -1, tensor(2.0, 0.0, -0.5)).tolist()
+    assert grad == pytest.approx([2.0 - 1.5 * p[0], -1.5 * p[1], -0.5 - 1.5 * p[2]], rel=1e-15)
+    assert REFERENCE.log_softmax_hvp(tensor(0.0, 0.0), tensor(1.0, 0.0)).tolist() == [-0.5, 0.5]
 
 
-@pytest.mark.parametrize("path", [*MISTAKES, *VARIANTS, Path(ASSIGNMENT.solution)], ids=lambda path: path.stem)
-def test_entry_is_complete_and_plays_by_the_rules(path: Path) -> None:
-    """Every entry defines every exercise and calls nothing that is forbidden."""
-    source = path.read_text(encoding="utf-8")
-    defined = {node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
-    assert {exercise.id for exercise in ASSIGNMENT.exercises} <= defined
-    assert FORBIDDEN.search(source) is None
+def test_log_softmax_scale() -> None:
+    """An error is measured by m + |answer| + log n + 1, or without m."""
+    rest = math.log(2.0) + 1.0
+    assert REFERENCE.log_softmax_scale(tensor(0.0, 200.0)).tolist() == [400.0 + rest, 200.0 + rest]
+    assert REFERENCE.log_softmax_scale(tensor(0.0, 200.0), -1, True).tolist() == [200.0 + rest, rest]
+
+
+# The truth of bce_with_logits
+
+
+def decimal_binary(x: float, t: float) -> tuple[float, float, float]:
+    """-t log p - (1 - t) log(1 - p), its slope p - t and its curvature p (1 - p), straight from p = 1 / (1 + e^-x)."""
+    with localcontext(prec=120):
+        p = 1 / (1 + (-Decimal(x)).exp())
+        loss = -Decimal(t) * p.ln() - (1 - Decimal(t)) * (1 - p).ln()
+        return float(loss), float(p - Decimal(t)), float(p * (1 - p))
+
+
+@pytest.mark.parametrize("x", [0.0, 0.5, -1.0, 17.0, -17.0, 20.0, 100.0, -100.0])
+@pytest.mark.parametrize("t", [0.0, 0.25, 1.0])
+def test_binary_cross_entropy_is_what_decimal_finds(x: float, t: float) -> None:
+    """Loss, gradient and curvature are the definitions', in 120 digits, where 1 - p keeps what it has."""
+    loss, slope, curvature = decimal_binary(x, t)
+    logits, target, one = tensor(x), tensor(t), tensor(1.0)
+    assert REFERENCE.bce_with_logits(logits, target, "none").item() == loss
+    assert REFERENCE.bce_with_logits_grad(logits, target, "none", one).item() == pytest.approx(slope, rel=1e-15)
+    assert REFERENCE.bce_with_logits_hvp(logits, "none", one).item() == pytest.approx(curvature, rel=1e-15)
+
+
+def test_binary_cross_entropy_reductions() -> None:
+    """The mean divides loss and gradient by the number of elements; of nothing it is nan, and the sum 0."""
+    logits, target = tensor([0.0, 0.0], [0.0, 0.0]), tensor([1.0, 0.0], [1.0, 1.0])
+    assert REFERENCE.bce_with_logits(logits, target).item() == pytest.approx(math.log(2.0), rel=1e-15)
+    assert REFERENCE.bce_with_logits(logits, target, "sum").item() == pytest.approx(4 * math.log(2.0), rel=1e-15)
+    grad = REFERENCE.bce_with_logits_grad(logits, target, "mean", torch.tensor(8.0))
+    assert grad.tolist() == [[-1.0, 1.0], [-1.0, -1.0]]
+    assert math.isnan(REFERENCE.bce_with_logits(tensor(), tensor()).item())
+    assert REFERENCE.bce_with_logits(tensor(), tensor(), "sum").item() == 0.0
+
+
+def test_a_nan_logit_stays_alone() -> None:
+    """nan costs nan, and its neighbour what it costs anyway."""
+    losses = REFERENCE.bce_with_logits(tensor(NAN, 0.0), tensor(1.0, 1.0), "none").tolist()
+    assert math.isnan(losses[0])
+    assert losses[1] == pytest.approx(math.log(2.0), rel=1e-15)
+
+
+# What stands in the TOML, and in the gallery beyond what the gate asks
 
 
 def test_sentences_are_told_once() -> None:
-    """No two mistakes of one function are told with the same sentence."""
-    told = [(path.stem.startswith("logsumexp_"), sentence(path)) for path in MISTAKES]
+    """No two mistakes of one function are told with the same sentence, and each is one."""
+    told = [(entry.exercise, entry.sentence) for entry in GALLERY if entry.kind == "mistake"]
     assert len(set(told)) == len(told)
+    assert all(sentence.endswith(".") and len(sentence) > 40 for _, sentence in told)
 
 
-def test_every_hidden_check_catches_something() -> None:
-    """A hidden check that no mistake of the gallery fails would prove nothing."""
-    caught = {check for path in MISTAKES for check in literal(path, "FAILS")}
-    assert caught == {check.id for check in ASSIGNMENT.hidden_checks}
+def test_the_gallery_plays_by_the_rules() -> None:
+    """Neither the solution nor an entry, right or wrong, holds a forbidden call: their library forms are told apart."""
+    sources = {entry.file: entry.variations[0].source for entry in GALLERY}
+    sources["solution"] = Path(ASSIGNMENT.solution).read_text(encoding="utf-8")
+    found = {name: forbidden_calls(source, ASSIGNMENT.forbidden) for name, source in sources.items()}
+    assert {name: calls for name, calls in found.items() if calls} == {}
 
 
-def test_hints_and_points() -> None:
-    """Every check has three rungs of hints; each exercise's core checks are worth ten points."""
-    assert {len(check.hints) for check in ASSIGNMENT.checks} == {3}
-    for exercise in ASSIGNMENT.exercises:
-        core = [
-            check.points for check in ASSIGNMENT.hidden_checks if check.exercise == exercise.id and not check.stretch
-        ]
-        assert sum(core) == exercise.points == 10
-    assert [check.id for check in ASSIGNMENT.checks if check.stretch] == ["cross_entropy/shift_invariance"]
+def test_points() -> None:
+    """Each exercise's core checks add up; a common offset is what earns a bonus."""
+    worth = {"logsumexp": 10, "log_softmax": 6, "cross_entropy": 10, "bce_with_logits": 10}
+    assert {exercise.id: exercise.points for exercise in ASSIGNMENT.exercises} == worth
+    stretch = [check.id for check in ASSIGNMENT.checks if check.stretch]
+    assert stretch == ["log_softmax/shift_invariance", "cross_entropy/shift_invariance"]
 
 
 def test_rows_beyond_all_bounds_weigh_little() -> None:
     """The guard that almost every first solution lacks costs at most a twentieth of its exercise."""
     (check,) = [check for check in ASSIGNMENT.hidden_checks if check.id == "logsumexp/infinite_rows"]
     assert 0 < check.points <= 0.5
+
+
+def test_the_form_as_taught_has_full_points() -> None:
+    """logsumexp(z) - z_y, without a shift of its own, is a variant: it misses the bonus for an offset, and no more."""
+    (taught,) = [entry for entry in GALLERY if entry.file == "variants/module_form.py"]
+    assert taught.expected == {"cross_entropy/shift_invariance"}

@@ -1,4 +1,4 @@
-"""A manifest is read strictly, and each way in which it cannot be is a sentence."""
+"""The table of checks and the manifest are read strictly, and each way in which they cannot be is a sentence."""
 
 from __future__ import annotations
 
@@ -10,28 +10,32 @@ import msgspec
 import pytest
 
 from grader.errors import UsageError
-from grader.manifest import MANIFEST, SCHEMA, Manifest, read_manifest
+from grader.manifest import CHECKS, MANIFEST, SCHEMA, Manifest, Table, read_manifest, read_table
 from grader.model import Assignment, Check, Exercise
 
 CHECK = Check("f/small", "f", "Small", "checks/test_f.py", "test_small", 3, False)
 ASSIGNMENT = Assignment("a", "A", "a.py", "", "", (Exercise("f", "F", 2.0),), (CHECK,))
-WHOLE = Manifest(SCHEMA, ASSIGNMENT, {"f": 3}, {"a.py": "0" * 64})
+WHOLE = Table(SCHEMA, ASSIGNMENT, {"f": 3})
+DIGESTS = Manifest(SCHEMA, {"a.py": "0" * 64})
 
 
 def write(folder: Path, content: bytes) -> None:
-    """``content`` as the folder's manifest."""
-    (folder / MANIFEST).write_bytes(content)
+    """``content`` as the folder's table of checks."""
+    (folder / CHECKS).parent.mkdir(exist_ok=True)
+    (folder / CHECKS).write_bytes(content)
 
 
 def changed(**fields: Any) -> bytes:
-    """The manifest with other fields."""
+    """The table with other fields."""
     return json.dumps({**json.loads(msgspec.json.encode(WHOLE)), **fields}).encode("utf-8")
 
 
 def test_round_trip(tmp_path: Path) -> None:
     """What was written is read."""
     write(tmp_path, msgspec.json.encode(WHOLE))
-    assert read_manifest(tmp_path) == WHOLE
+    (tmp_path / MANIFEST).write_bytes(msgspec.json.encode(DIGESTS))
+    assert read_table(tmp_path) == WHOLE
+    assert read_manifest(tmp_path) == DIGESTS
 
 
 @pytest.mark.parametrize(
@@ -54,8 +58,8 @@ def test_other_content_is_refused(tmp_path: Path, content: bytes, told: str) -> 
     """A manifest of another form or version is a usage error that names the file and the reason."""
     write(tmp_path, content)
     with pytest.raises(UsageError, match=told) as caught:
-        read_manifest(tmp_path)
-    assert str(tmp_path / MANIFEST) in str(caught.value)
+        read_table(tmp_path)
+    assert str(tmp_path / CHECKS) in str(caught.value)
 
 
 def test_this_schema_is_the_first() -> None:
@@ -63,10 +67,10 @@ def test_this_schema_is_the_first() -> None:
     assert SCHEMA == 1
 
 
-def test_no_manifest(tmp_path: Path) -> None:
-    """A folder without a manifest, or with a folder in its place, is a usage error."""
+def test_no_table(tmp_path: Path) -> None:
+    """A folder without a table, or with a folder in its place, is a usage error."""
     with pytest.raises(UsageError, match="Get a fresh copy"):
-        read_manifest(tmp_path)
-    (tmp_path / MANIFEST).mkdir()
+        read_table(tmp_path)
+    (tmp_path / CHECKS).mkdir(parents=True)
     with pytest.raises(UsageError, match="Get a fresh copy"):
-        read_manifest(tmp_path)
+        read_table(tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.message import failure_text, outcome_word
-from grader.model import Check, Evidence, Outcome
+from grader.model import Check, Evidence, MistakeFound, Outcome
 
 CHECK = Check("f/small", "f", "f of small numbers", "checks/public/test_f.py", "test_small", 12, False)
 
@@ -55,3 +55,60 @@ def test_an_empty_text_is_not_shown() -> None:
     """A label stands only before something."""
     text = failure_text(CHECK, "losses.py", Evidence(kind="wrong", message="no", got="3"))
     assert text.splitlines()[4:] == ["", "      got       3"]
+
+
+LONG = MistakeFound(
+    "log-of-softmax",
+    "f",
+    "The probability is rounded before its logarithm is taken: a probability below 1.2e-38 becomes 0 in float32, and"
+    " its logarithm is −inf.",
+)
+SHORT = MistakeFound("mean", "f", "The mean was taken over all rows.")
+
+
+def test_a_failure_with_its_mistake() -> None:
+    """The sentence of the gallery stands below the evidence, in lines that fit a terminal."""
+    evidence = Evidence(kind="inexact", message="the result is off", got="3", line=7)
+    assert failure_text(CHECK, "losses.py", evidence, [LONG]) == (
+        "f/small\n"
+        "  f of small numbers\n"
+        "\n"
+        "  losses.py:7 · the result is off\n"
+        "\n"
+        "      got       3\n"
+        "\n"
+        "  why   The probability is rounded before its logarithm is taken: a probability\n"
+        "        below 1.2e-38 becomes 0 in float32, and its logarithm is −inf."
+    )
+
+
+def test_a_failure_with_two_mistakes() -> None:
+    """More than one thing is said to be so, and each has its item."""
+    text = failure_text(CHECK, "losses.py", Evidence(kind="wrong", message="no"), (SHORT, LONG))
+    assert text == (
+        "f/small\n"
+        "  f of small numbers\n"
+        "\n"
+        "  losses.py · no\n"
+        "\n"
+        "  why   more than one thing goes wrong here:\n"
+        "        - The mean was taken over all rows.\n"
+        "        - The probability is rounded before its logarithm is taken: a\n"
+        "          probability below 1.2e-38 becomes 0 in float32, and its logarithm is\n"
+        "          −inf."
+    )
+
+
+def test_lines_of_sentences_fit_a_terminal() -> None:
+    """Eighty columns, as far as words go, and all of them; no word is lost."""
+    for width, rows in ((36, 1), (37, 2)):  # 8 columns of indentation, 35 letters, a space
+        full = MistakeFound("x", "f", f"{'a' * 35} {'b' * width}")
+        text = failure_text(CHECK, "losses.py", Evidence(kind="wrong", message="no"), (full,))
+        assert len(text.splitlines()) == 5 + rows
+
+    sentence = MistakeFound("x", "f", " ".join(f"{n}-word" for n in range(60)))
+    text = failure_text(CHECK, "losses.py", Evidence(kind="wrong", message="no"), (sentence,))
+
+    lines = text.splitlines()[5:]
+    assert max(map(len, lines)) <= 80
+    assert " ".join(line.strip() for line in lines).removeprefix("why   ") == sentence.message

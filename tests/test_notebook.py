@@ -88,8 +88,8 @@ def test_cell_magics(cell: str, source: str) -> None:
 
 def test_mistakes_stay_mistakes() -> None:
     """A line that is wrong Python and nothing for IPython is kept, for the student to be told."""
-    code = "x = = 1  # really?\n%time y"
-    assert notebook.to_source(_notebook(code), "losses.ipynb") == (f"# cell 1\n{code}\n", ())
+    for code in ("x = = 1  # really?\n%time y", "x = 1; from __future__ import annotations"):
+        assert notebook.to_source(_notebook(code), "losses.ipynb") == (f"# cell 1\n{code}\n", ())
 
 
 def test_future_imports_open_the_file() -> None:
@@ -102,6 +102,68 @@ def test_future_imports_open_the_file() -> None:
     )
     assert notes == ()
     compile(source, "losses.py", "exec")
+
+
+def _marked(source: str, **marks: Any) -> dict[str, Any]:
+    nbgrader = {"schema_version": 3, "grade": False, "solution": False, "locked": False, **marks}
+    return {"cell_type": "code", "source": source, "metadata": {"nbgrader": nbgrader}}
+
+
+CALL = 'from grader import check\n\ncheck("half")'
+
+
+def test_tests_cells_are_left_out() -> None:
+    """What nbgrader runs for points is not the student's; the cells after it keep their numbers."""
+    text = _notebook(
+        _marked("x = 1", solution=True),
+        _marked(CALL, grade=True, locked=True, points=2),
+        _marked("y = 2", grade=True, solution=True, points=1),
+        _marked("z = 3", locked=True),
+        {"cell_type": "code", "source": CALL, "metadata": {"nbgrader": {"grade": True}}},
+        "a\nb",
+    )
+    source, notes = notebook.to_source(text, "losses.ipynb")
+    assert source == "# cell 1\nx = 1\n# cell 3\ny = 2\n# cell 4\nz = 3\n# cell 6\na\nb\n"
+    assert notes == ()
+    assert notebook.cell_at(source, 9) == "cell 6, line 2"
+
+
+def test_what_was_written_into_a_tests_cell_is_told() -> None:
+    """It does not count, as it does not for nbgrader, which puts the original back; the student hears of it."""
+    text = _notebook(_marked(f"{CALL}\ndef half(x): return x", grade=True), _marked("# mine\n%time", grade=True))
+    assert notebook.to_source(text, "losses.ipynb") == (
+        "",
+        ("tests cells, though something was written there, in `losses.ipynb` were left out (cell 1; cell 2)",),
+    )
+
+
+def test_calls_of_check_are_commented_out() -> None:
+    """Where the marks were lost, or in a cell of the student's own: the call is for a kernel, and its line stays."""
+    text = _notebook(
+        CALL,
+        "def half(x):\n    return x\n\ncheck('half')\ncheck(\n    'half'\n)",
+        "from grader import check; check('half')",
+        "check('half'); y = 1",
+        "check(half)\nx = check('half')\nif x:\n    check('half')\nfrom grader import check as c\n'check('",
+    )
+    source, notes = notebook.to_source(text, "losses.ipynb")
+    assert source == (
+        '# cell 1\n# from grader import check\n\n# check("half")\n'
+        "# cell 2\ndef half(x):\n    return x\n\n# check('half')\n# check(\n#     'half'\n# )\n"
+        "# cell 3\n# from grader import check; check('half')\n"
+        "# cell 4\ncheck('half'); y = 1\n"
+        "# cell 5\ncheck(half)\nx = check('half')\nif x:\n    check('half')\nfrom grader import check as c\n'check('\n"
+    )
+    assert notes == ()
+
+
+def test_a_future_import_stays_one_beside_a_check() -> None:
+    """The two reasons to comment a line out do not get in each other's way."""
+    text = _notebook("from __future__ import annotations\nfrom grader import check\nx = 1")
+    assert notebook.to_source(text, "losses.ipynb")[0] == (
+        "from __future__ import annotations\n"
+        "# cell 1\n# from __future__ import annotations\n# from grader import check\nx = 1\n"
+    )
 
 
 def test_lines_can_be_traced() -> None:
@@ -155,9 +217,11 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=10,
 )
-_CODE = st.text(st.sampled_from("%!?x=(\n\\' #1")) | st.text(st.characters())
+_CODE = st.text(st.sampled_from("%!?x=(\n\\' #1")) | st.sampled_from([CALL, "check('"]) | st.text(st.characters())
+_MARKS = st.dictionaries(st.sampled_from(["grade", "solution"]), st.booleans() | _JSON)
 _CELL = st.fixed_dictionaries(
-    {"cell_type": st.sampled_from(["code", "markdown"]) | _JSON, "source": _CODE | st.lists(_CODE, max_size=3) | _JSON}
+    {"cell_type": st.sampled_from(["code", "markdown"]) | _JSON, "source": _CODE | st.lists(_CODE, max_size=3) | _JSON},
+    optional={"metadata": _MARKS.map(lambda marks: {"nbgrader": marks}) | _JSON},
 )
 
 

@@ -12,12 +12,13 @@ import pytest
 from grader import local, spec
 from grader.errors import UnreadableSubmission
 from grader.message import failure_text
-from grader.model import Check, Outcome
+from grader.model import Check, MistakeFound, Outcome
 from grader.release import build, write
 from grader.session import Observation
 from tests import assignment_builder
+from tests.arena import sign
 from tests.assignment_builder import FILES
-from tests.test_local import solve
+from tests.test_local import MISTAKES, PROBES, SMALL, solve
 from tests.test_release import MORE_PUBLIC, MORE_TOML, PUBLIC, TOML
 
 OTHER = FILES[PUBLIC].replace('"half"', '"quarter"').replace("half", "quarter").replace("Half", "A quarter")
@@ -32,7 +33,9 @@ def folder(tmp_path: Path) -> Path:
         "assignments/halves/checks/public/test_other.py": OTHER,
         TOML: FILES[TOML] + MORE_TOML + OTHER_TOML,
     }
-    write(build(spec.load(assignment_builder.build(tmp_path, overrides))), tmp_path / "release")
+    assignment = assignment_builder.build(tmp_path, overrides)
+    sign(assignment, PROBES, MISTAKES)
+    write(build(spec.load(assignment)), tmp_path / "release")
     return tmp_path / "release"
 
 
@@ -52,10 +55,10 @@ def ours(folder: Path) -> tuple[dict[str, Outcome], list[str]]:
     outcomes: dict[str, Outcome] = {}
     words: list[str] = []
 
-    def tell(check: Check, seen: Observation) -> None:
+    def tell(check: Check, seen: Observation, mistakes: tuple[MistakeFound, ...]) -> None:
         outcomes[check.id] = seen.outcome
         if seen.evidence is not None:
-            words.append(failure_text(check, "halves.py", seen.evidence))
+            words.append(failure_text(check, "halves.py", seen.evidence, mistakes))
 
     local.check(folder, None, stop_at_first=False, tell=tell)
     return outcomes, words
@@ -83,6 +86,24 @@ def test_failures_are_told_in_the_same_words(folder: Path) -> None:
     assert "Traceback" not in process.stdout + process.stderr
     assert "CheckFailure" not in process.stdout
     assert "grader/" not in process.stdout
+
+
+def test_a_known_mistake_is_named_in_the_same_words(folder: Path) -> None:
+    """The sentence of the gallery stands below each failed check of its exercise, and only there."""
+    solve(folder, half="x", quarter=SMALL)
+
+    process = plain(folder, "--color=no")
+
+    _, words = ours(folder)
+    assert process.returncode == 1, process.stdout
+    assert [text.splitlines()[-1] for text in words] == [
+        "  why   The mistake kept in half.", *["  why   The mistake small-halved in quarter."] * 2,
+    ]  # fmt: skip
+    for text in words:
+        assert text in process.stdout
+    # Plain pytest knows no `needs`: the two cases of quarter/some run as well.
+    assert process.stdout.count("  why   The mistake small-halved in quarter.") == 4
+    assert process.stdout.count("  why   The mistake kept in half.") == 1
 
 
 def test_a_solved_file_passes(folder: Path) -> None:

@@ -15,8 +15,8 @@ import pytest
 
 from grader import spec, wire
 from grader.errors import SpecError
-from grader.manifest import Manifest, read_manifest
-from grader.release import build, differences, write
+from grader.manifest import Manifest, Table, read_table
+from grader.release import build, differences, foreign, write
 from grader.stubs import make_stub
 from tests import assignment_builder
 from tests.assignment_builder import FILES
@@ -74,11 +74,12 @@ def files(course: Path) -> dict[str, bytes]:
 
 
 def test_the_files_are_those_a_student_needs(course: Path, files: dict[str, bytes]) -> None:
-    """Stub, handout, public checks with their answers, what pytest needs, manifest; public checks byte for byte."""
+    """Stub, notebook, handout, public checks with their table and answers, what pytest needs, manifest."""
     assert set(files) == {
-        "halves.py", "README.md", "conftest.py", "pytest.ini", "manifest.json", "checks/test_small.py",
-        "checks/expected.json",
+        "halves.py", "halves.ipynb", "README.md", "conftest.py", "pytest.ini", "manifest.json", "checks/test_small.py",
+        "checks/checks.json", "checks/expected.json",
     }  # fmt: skip
+    assert "# YOUR CODE HERE" in files["halves.ipynb"].decode()
     assert files["halves.py"] == make_stub((course / SOLUTION).read_bytes(), "halves.py")
     assert files["checks/test_small.py"] == (course / PUBLIC).read_bytes()
     assert files["README.md"].decode() == FILES[HANDOUT]
@@ -98,18 +99,19 @@ def test_expected_answers_cover_every_public_call_and_no_other(files: dict[str, 
     assert list(recorded) == sorted(recorded)
 
 
-def test_the_manifest_tells_nothing_of_the_instructor(course: Path, files: dict[str, bytes]) -> None:
+def test_the_table_and_the_manifest_tell_nothing_of_the_instructor(course: Path, files: dict[str, bytes]) -> None:
     """Public checks with titles, hints and needs; of hidden ones a number for each exercise; digests of all files."""
+    table = msgspec.json.decode(files["checks/checks.json"], type=Table)
     manifest = msgspec.json.decode(files["manifest.json"], type=Manifest)
 
-    assert [(check.id, check.file, check.needs) for check in manifest.assignment.checks] == [
+    assert [(check.id, check.file, check.needs) for check in table.assignment.checks] == [
         ("half/small", "checks/test_small.py", ()),
         ("quarter/first", "checks/test_small.py", ()),
         ("quarter/some", "checks/test_small.py", ("quarter/first",)),
     ]
-    assert manifest.hidden == {"half": 1, "quarter": 1}
-    assert manifest.assignment.limits.call_s == 2.5
-    assert (manifest.assignment.folder, manifest.assignment.solution) == ("", "")
+    assert table.hidden == {"half": 1, "quarter": 1}
+    assert table.assignment.limits.call_s == 2.5
+    assert (table.assignment.folder, table.assignment.solution) == ("", "")
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items() if name != "manifest.json"}
     assert manifest.files == digests
 
@@ -168,10 +170,10 @@ def test_an_assignment_without_public_checks_collects_nothing_else(
     assert read_back(files, tmp_path / "out").assignment.checks == ()
 
 
-def read_back(files: dict[str, bytes], folder: Path) -> Manifest:
-    """The manifest of a written release."""
+def read_back(files: dict[str, bytes], folder: Path) -> Table:
+    """The table of checks of a written release."""
     write(files, folder)
-    return read_manifest(folder)
+    return read_table(folder)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -192,7 +194,7 @@ def test_written_files_are_the_release(files: dict[str, bytes], tmp_path: Path) 
 
 
 def test_differences_name_every_file(files: dict[str, bytes], tmp_path: Path) -> None:
-    """Missing, changed and foreign ones, a sentence each; what running the checks leaves behind is none."""
+    """Missing, changed and foreign ones, a sentence each; what running the checks leaves behind is foreign."""
     folder = tmp_path / "__pycache__" / "halves"  # whatever the folder above is called
     write(files, folder)
     (folder / "halves.py").write_bytes(b"mine")
@@ -200,14 +202,53 @@ def test_differences_name_every_file(files: dict[str, bytes], tmp_path: Path) ->
     (folder / "notes.txt").write_bytes(b"mine")
     (folder / "checks" / "__pycache__").mkdir()
     (folder / "checks" / "__pycache__" / "x.pyc").write_bytes(b"")
-    (folder / ".pytest_cache").mkdir()
-    (folder / ".pytest_cache" / "README.md").write_bytes(b"")
 
     assert differences(files, folder) == [
         f"{folder / 'checks/expected.json'} is missing",
         f"{folder / 'halves.py'} differs from what the assignment makes",
+        f"{folder / 'checks/__pycache__/x.pyc'} belongs to no release",
         f"{folder / 'notes.txt'} belongs to no release",
     ]
+    assert foreign(files, folder) == {"checks/__pycache__/x.pyc": b"", "notes.txt": b"mine"}
+
+
+SOLVED_LINE = "widened = x.double() * torch.tensor(0.5, dtype=torch.float64)"
+HIDDEN_LINE = max(set(FILES[HIDDEN].splitlines()) - set(FILES[PUBLIC].splitlines()), key=len).strip()
+LEAKS = {
+    "a line of the solution in the handout": {HANDOUT: f"# Halves\n\nTry `{SOLVED_LINE}`.\n"},
+    "a line of the solution in a public check": {PUBLIC: FILES[PUBLIC] + f"\n\n# {SOLVED_LINE}\n"},
+    "a line of the solution in a hint": {TOML: FILES[TOML].replace("Half of x is x times one half.", SOLVED_LINE)},
+    "a hidden check in the handout": {HANDOUT: f"# Halves\n\n    {HIDDEN_LINE}\n"},
+    "a notebook with an output among the figures": {
+        "assignments/halves/figures/drawn.ipynb": json.dumps({
+            "cells": [{"cell_type": "code", "source": "half(3)", "metadata": {}, "execution_count": 1, "outputs": [
+                {"output_type": "execute_result", "data": {"text/plain": "tensor(1.5)"}, "metadata": {}}]}],
+            "metadata": {}, "nbformat": 4, "nbformat_minor": 5,
+        }),
+    },
+    "compiled Python among the figures": {"assignments/halves/figures/__pycache__/a.pyc": "x"},
+    "a repository among the figures": {"assignments/halves/figures/.git/HEAD": "ref: refs/heads/main"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LEAKS)
+def test_a_planted_leak_is_refused_by_name(tmp_path: Path, case: str) -> None:
+    """Wherever it was planted: in the handout, in a hint, in a public check, in a figure's folder."""
+    solution = FILES[SOLUTION].replace("return x * 0.5", f"{SOLVED_LINE}\n    return widened.to(x.dtype)")
+    with pytest.raises(SpecError) as caught:
+        files_of(tmp_path, {SOLUTION: solution, **LEAKS[case]})
+
+    (sentence, *_) = caught.value.problems
+    assert sentence.startswith("release of halves: ")
+    assert SOLVED_LINE not in str(caught.value)
+
+
+def test_without_a_leak_the_same_files_are_released(tmp_path: Path) -> None:
+    """What is refused above is the leak, and not the longer solution or a figure."""
+    solution = FILES[SOLUTION].replace("return x * 0.5", f"{SOLVED_LINE}\n    return widened.to(x.dtype)")
+    files = files_of(tmp_path, {SOLUTION: solution, "assignments/halves/figures/line.svg": "<svg/>"})
+
+    assert files["figures/line.svg"] == b"<svg/>"
 
 
 def test_writing_removes_what_an_earlier_release_had_and_nothing_else(files: dict[str, bytes], tmp_path: Path) -> None:

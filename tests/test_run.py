@@ -5,11 +5,17 @@ from __future__ import annotations
 import textwrap
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
+import msgspec
 import pytest
 
-from grader.model import Run
-from tests.arena import CHECKS, EXERCISES, SOLVED, outcomes, run_sources, trio
+from grader import spec
+from grader.diagnose import SCHEMA, SIGNATURES
+from grader.model import Probe, Record, Run, Signatures, Submission
+from grader.probe import read_probes
+from grader.run import run
+from tests.arena import CHECKS, EXERCISES, SOLVED, course, outcomes, run_sources, trio
 
 ALL_PASSED = dict.fromkeys(CHECKS, "passed")
 
@@ -332,3 +338,168 @@ def test_a_slow_function_cannot_use_up_the_time_of_the_class(tmp_path: Path) -> 
     assert seen["double/double_one"] == "passed"
     assert seen["double/double_many"] == "timed_out"
     assert {seen[check] for check in CHECKS if not check.startswith("double/")} == {"passed"}
+
+
+# Forbidden calls
+
+REACH = "NAME = ['soft', 'max']\n\n\n"  # so that no reader of the file finds the call
+NEEDY = '''
+
+@pytest.mark.check("double", needs=["double_many"])
+def test_follower(student, reference):
+    """double of a large number"""
+    x = torch.tensor([2.0**20])
+    close(student.double(x), x.double() * 2, dtype=x.dtype, limit=0, reason="exact in float32")
+'''
+
+
+@pytest.fixture(scope="module")
+def strict_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The trio assignment with softmax forbidden in two exercises, and a check of `double` that needs another."""
+    toml = '[checks."double/follower"]\npoints = 1\nstretch = true'
+    folder = trio(tmp_path_factory.mktemp("course"), hidden=NEEDY, toml=toml)
+    path = folder / "assignment.toml"
+    text = path.read_text(encoding="utf-8")
+    for exercise in ("double", "triple"):
+        text = text.replace(f'title = "{exercise}"', f'title = "{exercise}"\nforbidden = ["softmax"]')
+    path.write_text(text, encoding="utf-8")
+    return folder
+
+
+FORBIDDEN = {
+    "written": "if False: torch.softmax(x, -1)\nreturn x * 2",
+    "reached": "getattr(x, ''.join(NAME))(-1)\nreturn x * 2",
+    "caught": "try: getattr(x, ''.join(NAME))(-1)\nexcept Exception: pass\nreturn x * 2",
+    "once": "if x.numel() == 3: getattr(x, ''.join(NAME))(-1)\nreturn x * 2",  # in one case of one check
+    "before a follower": "if x.numel() > 1: getattr(x, ''.join(NAME))(-1)\nreturn x * 2",
+    "and wrong": "if x.numel() == 1: getattr(x, ''.join(NAME))(-1)\nreturn x",
+}
+
+
+JOURNAL: dict[str, list[Record]] = {}
+
+
+@pytest.fixture(scope="module")
+def forbidden_runs(strict_folder: Path) -> dict[str, Run]:
+    """Every way to use what is forbidden in `double`; and the same calls in `negate`, which may."""
+    sources = {name: REACH + broken("double", body) for name, body in FORBIDDEN.items()}
+    allowed = REACH + broken("negate", FORBIDDEN["reached"].replace("x * 2", "-x"))
+    return run_sources(strict_folder, sources | {"allowed": allowed, "solved": SOLVED}, journal=JOURNAL)
+
+
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_a_forbidden_call_costs_all_checks_of_its_exercise(forbidden_runs: dict[str, Run], name: str) -> None:
+    """In whichever check it happens: all fail with one sentence, skipped ones too, and no other exercise does."""
+    one = forbidden_runs[name]
+    seen = outcomes(one)
+
+    assert {check: seen[check] for check in CHECKS} == lost("double", "failed")
+    assert seen["double/follower"] == "failed"
+    told = [record.evidence for record in one.records if record.check.startswith("double/")]
+    assert {evidence.kind for evidence in told if evidence} == {"forbidden"}
+    assert len({evidence.message for evidence in told if evidence}) == 1
+    where = "in line 8 of trio.py" if name == "written" else ", somewhere below the functions it calls"
+    assert all(evidence and where in evidence.message for evidence in told)
+    assert {evidence.line for evidence in told if evidence} == {8 if name == "written" else None}
+
+
+@pytest.mark.parametrize("name", ["allowed", "solved"])
+def test_what_one_exercise_must_do_without_another_may_use(forbidden_runs: dict[str, Run], name: str) -> None:
+    """The rule is the exercise's, and nothing of the runs before is left."""
+    assert set(outcomes(forbidden_runs[name]).values()) == {"passed"}
+
+
+def test_withheld_records_are_what_the_journal_holds_last(forbidden_runs: dict[str, Run]) -> None:
+    """A check that had passed before the call was seen is settled anew: the last word of the journal is the run's."""
+    for name, one in forbidden_runs.items():
+        last = {record.check: record for record in JOURNAL[name]}
+        assert [last[record.check] for record in one.records] == list(one.records)
+    first = next(record for record in JOURNAL["once"] if record.check == "double/double_one")
+    assert (first.outcome, outcomes(forbidden_runs["once"])["double/double_one"]) == ("passed", "failed")
+
+
+# Answers to probes
+
+PROBES = """\
+import torch
+from grader.probe import call
+PROBES = {name: {"two": call(torch.tensor([1.0, 3.0]))} for name in ("double", "triple", "negate")}
+"""
+SIXTH = '''
+
+@pytest.mark.check("negate")
+def test_tiny(student, reference):
+    """negate of a tiny number"""
+    x = torch.tensor([2.0**-140])
+    close(student.negate(x), -x.double(), dtype=x.dtype, limit=0, reason="exact in float32")
+'''
+
+
+def test_answers_are_stored_for_exercises_that_lost_core_points(tmp_path: Path) -> None:
+    """By a wrong answer, an error or a time-out; not for what is unwritten, forbidden, right, or lost as bonus."""
+    toml = '[checks."negate/tiny"]\npoints = 1\nstretch = true'
+    folder = trio(tmp_path, hidden=SIXTH, toml=toml)
+    (folder / "probes.py").write_text(PROBES, encoding="utf-8")
+    probes = read_probes(folder, spec.load(folder).exercises)
+    signatures = Signatures(SCHEMA, probes, {}, ())
+    (folder / SIGNATURES).write_bytes(msgspec.json.encode(signatures))
+    path = folder / "assignment.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('title = "negate"', 'title = "n"\nforbidden = ["softmax"]'), encoding="utf-8")
+    bodies = {
+        "right": "return x * 2",
+        "wrong": "return x * 5",
+        "raises": "raise ValueError",
+        "hangs": "while True: pass",
+        "dies": "import os; os._exit(3)",
+        "unwritten": "raise NotImplementedError",
+        "half unwritten": "if x.numel() > 1: raise NotImplementedError\nreturn x * 5",
+        "state": "global f\nfirst = 'f' not in globals()\nf = 1\nreturn x * 5 if first else x * 7",
+    }
+    sources = {name: broken("double", body) for name, body in bodies.items()}
+    sources |= {
+        "missing": SOLVED.replace("def double", "def doubl"),
+        "forbidden": broken("negate", "return torch.softmax(x, -1)"),
+        "bonus": broken("negate", "return -x if x.abs().max() > 1e-30 else x"),
+        "both": broken("double", "return x * 5").replace("x * 3", "x * 4"),
+        "broken": "import os\n" + "os._exit(1)\n" * 9,
+    }
+
+    runs = run_sources(folder, sources)
+
+    def told(name: str) -> dict[str, object]:
+        return {
+            probe: [part.values for part in answer.parts.values()] or answer.word
+            for probe, answer in runs[name].answers.items()
+        }
+
+    assert {name: told(name) for name in sources} == {
+        "right": {},
+        "wrong": {"double/two": [(5.0, 15.0)]},
+        "raises": {"double/two": "raised ValueError"},
+        "hangs": {"double/two": "timeout"},
+        "dies": {"double/two": "crash"},
+        "unwritten": {},
+        "half unwritten": {"double/two": "raised NotImplementedError"},
+        "state": {"double/two": [(5.0, 15.0)]},  # in a worker of its own: what checks have left behind does not speak
+        "missing": {},
+        "forbidden": {},
+        "bonus": {},
+        "both": {"double/two": [(5.0, 15.0)], "triple/two": [(4.0, 12.0)]},
+        "broken": {f"{exercise}/two": "load" for exercise in EXERCISES},
+    }
+    digests = {probe.id: probe.digest for probe in probes}
+    for one in runs.values():
+        assert all(answer.digest == digests[probe] for probe, answer in one.answers.items())
+
+
+def test_an_unreadable_file_answers_nothing(tmp_path: Path) -> None:
+    """There is nobody to ask."""
+    folder = trio(tmp_path)
+    here = msgspec.structs.replace(course(folder), probes=(Probe("double/x", "double", "", "", "", 1.0, 1.0),))
+    nobody = Submission("s", "trio.py", None, "", "not UTF-8")
+
+    one = run(nobody, "0001", here, Mock(), Mock())
+
+    assert one.answers == {}
+    assert {str(record.outcome) for record in one.records} == {"errored"}

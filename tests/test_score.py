@@ -13,7 +13,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.model import Assignment, Case, Check, CheckScore, Evidence, Isolation, Outcome, Record, Run
+from grader.model import (
+    Answer,
+    Assignment,
+    Case,
+    Check,
+    CheckScore,
+    Evidence,
+    Exercise,
+    Isolation,
+    Outcome,
+    Part,
+    Probe,
+    Record,
+    Run,
+    Signature,
+    Signatures,
+)  # fmt: skip
 from grader.score import score
 
 SETTINGS = settings(max_examples=150, deadline=None)
@@ -296,6 +312,74 @@ def test_the_same_score_each_time() -> None:
     before = (msgspec.json.encode(whole), msgspec.json.encode(runs), dict(now))
     assert score(runs, whole, now) == score(runs, whole, now)
     assert (msgspec.json.encode(whole), msgspec.json.encode(runs), now) == before
+
+
+# Mistakes
+
+WRONG = Answer("value", {"value": Part("float32", (1,), (7.0,))}, "digest")
+OTHER = Answer("value", {"value": Part("float32", (1,), ("nan",))}, "digest")
+KNOWN = Signatures(
+    1,
+    tuple(Probe(f"{name}/p", name, "", "", "digest", 1.0, 1.0) for name in ("g", "f")),
+    {f"{name}/p": Answer("value", {"value": Part("float32", (1,), (1.0,))}) for name in ("g", "f")},
+    tuple(
+        Signature(id_, name, f"{id_} in {name}", {f"{name}/p": answer})
+        for name in ("g", "f")
+        for id_, answer in (("seven", WRONG), ("none", OTHER))
+    ),
+)
+
+
+def told(*runs: Run, stretch: bool = False, signatures: Signatures | None = KNOWN) -> list[str]:
+    """The sentences for these runs of an assignment with an exercise `f` of two checks, and another one, `g`."""
+    exercises = tuple(Exercise(name, name, 1.0) for name in ("f", "g"))
+    checks = (check("x", 1.0), check("y", 1.0, stretch=stretch))
+    whole = Assignment("a", "A", "a.py", "/a", "/s", exercises, checks)
+    return [found.message for found in score(runs, whole, digests(whole), signatures).mistakes]
+
+
+def answering(x: Outcome, y: Outcome, answer: Answer, number: str = "0001") -> Run:
+    """A run with these outcomes, whose submission gives one answer to every probe."""
+    one = run(record(check("x", 1.0), x), record(check("y", 1.0), y), number=number)
+    return msgspec.structs.replace(one, answers={"f/p": answer, "g/p": answer})
+
+
+def test_a_mistake_is_named_for_an_exercise_that_lost_points() -> None:
+    """With the sentence of the gallery; not for the other exercise, whose points are all there or that has none."""
+    assert told(answering(Outcome.PASSED, Outcome.FAILED, WRONG)) == ["seven in f"]
+    assert told(answering(Outcome.ERRORED, Outcome.TIMED_OUT, OTHER)) == ["none in f"]
+
+
+def test_no_mistake_is_named_where_nothing_was_lost() -> None:
+    """Whatever the answers are: full marks need no explanation, and bonus is not lost."""
+    assert told(answering(Outcome.PASSED, Outcome.PASSED, WRONG)) == []
+    assert told(answering(Outcome.PASSED, Outcome.FAILED, WRONG), stretch=True) == []
+    assert told(answering(Outcome.PASSED, Outcome.FAILED, WRONG), signatures=None) == []
+
+
+def test_mistakes_are_those_of_the_newest_run() -> None:
+    """An older run's answers say nothing of the file that was handed in last, and points may be of several runs."""
+    old, new = (
+        answering(Outcome.FAILED, Outcome.FAILED, WRONG),
+        answering(Outcome.FAILED, Outcome.FAILED, OTHER, "0002"),
+    )
+    silent = msgspec.structs.replace(new, answers={})
+
+    assert told(old, new) == ["none in f"]
+    assert told(new, old) == ["seven in f"]
+    assert told(old, silent) == []
+    assert told(old, answering(Outcome.PASSED, Outcome.PASSED, WRONG, "0002")) == []
+    assert told(old, answering(Outcome.NOT_RUN, Outcome.NOT_RUN, OTHER, "0002")) == ["none in f"]
+
+
+def test_mistakes_cost_nothing() -> None:
+    """A named mistake changes neither points nor lines: they are of the checks."""
+    one = answering(Outcome.PASSED, Outcome.FAILED, WRONG)
+    whole = Assignment("a", "A", "a.py", "/a", "/s", (Exercise("f", "f", 2.0),), (check("x", 1.0), check("y", 1.0)))
+    named, silent = score([one], whole, digests(whole), KNOWN), score([one], whole, digests(whole))
+
+    assert [found.id for found in named.mistakes] == ["seven"]
+    assert msgspec.structs.replace(named, mistakes=()) == silent
 
 
 # Messages

@@ -496,6 +496,67 @@ def test_digest_covers_what_decides(tmp_path: Path, file: str, changed: set[str]
         assert digests(tmp_path) != after
 
 
+FORBIDDING = FILES[TOML].replace('title = "Half of everything"', 'title = "Half of everything"\nforbidden = {}')
+
+
+def test_forbidden_names_are_read(tmp_path: Path) -> None:
+    """In the order of the file, for the exercise that lists them; the others may use everything."""
+    assignment = load(build(tmp_path, {TOML: FORBIDDING.format('["logsumexp", "softmax"]')}))
+
+    assert [exercise.forbidden for exercise in assignment.exercises] == [("logsumexp", "softmax"), ()]
+    assert assignment.forbidden == {"half": ("logsumexp", "softmax")}
+    assert load(build(tmp_path / "none", {TOML: FORBIDDING.format("[]")})).forbidden == {}
+    assert load(build(tmp_path / "nothing")).forbidden == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ('["torch.softmax"]', ["'torch.softmax' is no function's name — write it without `torch.`, like 'softmax'"]),
+        ('["soft max", "a-b", "softmax"]', ["'soft max' is no function's name", "'a-b' is no function's name"]),
+        ('"softmax"', ["is a string, but must be a list"]),
+        ("true", ["is true or false, but must be a list"]),
+        ("[1]", ["holds something else than"]),
+        ('[""]', ["holds something else than"]),
+    ],
+)
+def test_forbidden_must_be_names(tmp_path: Path, value: str, expected: list[str]) -> None:
+    """A list of names as they stand behind `torch.`; anything else is told with its key."""
+    told = problems(tmp_path, {TOML: FORBIDDING.format(value)})
+
+    assert len(told) == len(expected), told
+    for problem, part in zip(told, expected, strict=True):
+        assert problem.startswith("assignments/halves/assignment.toml: exercises.half.forbidden: ")
+        assert part in problem
+
+
+def test_what_is_forbidden_everywhere_is_forbidden_in_each_exercise(tmp_path: Path) -> None:
+    """A list at the top comes first, and a name that stands in both counts once."""
+    toml = FORBIDDING.format('["softmax", "logsumexp"]').replace(
+        "\n[limits]", '\nforbidden = ["exp", "softmax"]\n[limits]'
+    )
+
+    assert load(build(tmp_path, {TOML: toml})).forbidden == {
+        "half": ("exp", "softmax", "logsumexp"), "quarter": ("exp", "softmax"),
+    }  # fmt: skip
+    told = problems(tmp_path / "bad", {TOML: toml.replace('"exp"', '"torch.exp"')})
+    assert len(told) == 1
+    assert told[0].startswith("assignments/halves/assignment.toml: forbidden: 'torch.exp' is no function's name")
+
+
+def test_digest_covers_what_is_forbidden(tmp_path: Path) -> None:
+    """What an exercise must do without decides its checks' outcomes, and no others; so does each name, apart."""
+    values = ["[]", '["softmax"]', '["softmax", "logsumexp"]', '["softmaxlogsumexp"]', '["soft", "maxlogsumexp"]']
+    for number, value in enumerate(values):
+        build(tmp_path / str(number), {TOML: FORBIDDING.format(value)})
+    build(tmp_path / "none")
+    found = [digests(tmp_path / str(number)) for number in range(len(values))]
+
+    assert found[0] == digests(tmp_path / "none")
+    assert len({one["quarter/huge"] for one in found}) == 1
+    assert len({one["half/random"] for one in found}) == len(values)
+
+
 def test_digest_is_stable_and_free_of_points(tmp_path: Path) -> None:
     """Points, hints and the place of the course change no digest; seed and wire version change all."""
     build(tmp_path / "a")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from grader import stubs
 from grader.errors import SpecError
-from grader.stubs import make_stub
+from grader.stubs import make_stub, solution_lines
 
 SOLVED = b'''\
 """Losses."""
@@ -417,6 +417,25 @@ def test_shuffled_lines_are_a_stub_or_a_list_of_mistakes(lines: list[bytes]) -> 
         told = ("x.py:1: fine",) if b"# YOUR CODE HERE" in stub else ()
     assert told
     assert all(0 < int(problem.split(":")[1]) <= len(lines) + 2 for problem in told)
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"])
+def test_solution_lines_are_those_between_the_markers(newline: bytes) -> None:
+    """By number, without the markers; those of every region, blank ones and comments included."""
+    source = SOLVED + b"\n\nclass C:\n    ### BEGIN SOLUTION\n    x = 1\n\n    # why\n    ### END SOLUTION\n    y = 2\n"
+    found = solution_lines(source.replace(b"\n", newline), "x.py")
+
+    text = {number: line.strip() for number, line in found.items()}
+    assert text == {17: "secret = x * 0.5", 18: "return secret", 28: "x = 1", 29: "", 30: "# why"}
+
+
+def test_solution_lines_need_markers_that_pair() -> None:
+    """Half a region is refused with the sentence that `make_stub` has for it."""
+    with pytest.raises(SpecError) as caught:
+        solution_lines(SOLVED.replace(b"return secret\n    ### END SOLUTION\n", b"return secret\n"), "x.py")
+    assert list(caught.value.problems) == [
+        "x.py:16: '### BEGIN SOLUTION' without '### END SOLUTION' after it — add it where the solution ends"
+    ]
 
 
 def test_last_gate_compares_syntax_trees(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -369,6 +369,122 @@ def test_random_numbers_repeat() -> None:
     assert [[a.tolist(), b.tolist(), c] for a, b, c in answers] == [expected] * 3
 
 
+def test_the_arguments_after_a_call() -> None:
+    """With the value come the positional arguments as the call has left them, in place or not."""
+    source = "def f(x, more, *, by):\n    x.add_(by)\n    more.append(by)\n    return x * 2\n"
+    x, more = torch.tensor([1.0, 2.0]), [0]
+    request: dict[str, Any] = {"op": "with_inputs", "name": "f", "args": (x, more), "kwargs": {"by": 1}}
+
+    value, after = load(source).answer(request)["value"]
+
+    assert value.tolist() == [4.0, 6.0]
+    assert (after[0].tolist(), after[1]) == ([2.0, 3.0], [0, 1])
+    assert len(after) == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "word"), [("", "missing"), ("def f(x): raise KeyError", "raised"), ("f = 3", "missing")]
+)
+def test_the_arguments_of_a_call_that_gives_no_value(source: str, word: str) -> None:
+    """Nothing is told of them: what a call that raised has written is no answer."""
+    request: dict[str, Any] = {"op": "with_inputs", "name": "f", "args": (torch.ones(2),), "kwargs": {}}
+    assert list(load(source).answer(request)) == [word]
+
+
+# Forbidden operators
+
+TRIES = """\
+import torch
+
+def direct(x):
+    return x.softmax(-1)
+
+def caught(x):
+    try:
+        return torch.nn.functional.softmin(x, -1)
+    except Exception:
+        return x * 0
+
+def bare(x):
+    try:
+        x.logsumexp(-1), x.softmax(-1)
+    except:
+        pass
+    return x.log_softmax(-1)
+
+def innocent(x):
+    return x.exp() / x.exp().sum()
+"""
+
+
+@pytest.fixture
+def tries() -> Iterator[StudentModule]:
+    """A module whose functions reach for softmax; the library is whole again afterwards."""
+    module = load(TRIES)
+    yield module
+    module.guard.raise_for(())
+
+
+def asked(module: StudentModule, name: str, *forbidden: str) -> dict[str, Any]:
+    """The answer to a call for whose exercise some operators are forbidden."""
+    request: dict[str, Any] = {"op": "call", "name": name, "args": (torch.zeros(2),), "kwargs": {}}
+    return module.answer(request | ({"forbidden": forbidden} if forbidden else {}))
+
+
+def test_a_forbidden_operator_is_raised_and_told(tries: StudentModule) -> None:
+    """At the student's line, as a RuntimeError; beside it stands the name that the assignment gave it."""
+    answer = asked(tries, "direct", "softmax")
+
+    assert answer["forbidden"] == ["softmax"]
+    assert (answer["raised"]["builtins"][0], answer["raised"]["line"]) == ("RuntimeError", 4)
+    assert answer["raised"]["text"].startswith("softmax is forbidden")
+
+
+@pytest.mark.parametrize(("name", "seen"), [("caught", ["softmax"]), ("bare", ["logsumexp"])])
+def test_a_forbidden_operator_is_told_though_it_was_caught(tries: StudentModule, name: str, seen: list[str]) -> None:
+    """The value that was returned instead comes along, and what was tried first."""
+    answer = asked(tries, name, "logsumexp", "softmax")
+
+    assert sorted(answer) == ["forbidden", "value"]
+    assert answer["forbidden"] == seen
+
+
+def test_each_request_has_its_own_rules(tries: StudentModule) -> None:
+    """What one exercise must do without another one may use; and nothing is remembered from one call to the next."""
+    assert list(asked(tries, "innocent", "softmax")) == ["value"]
+    assert list(asked(tries, "direct", "logsumexp")) == ["value"]
+    assert "forbidden" in asked(tries, "direct", "softmax")
+    for _ in range(2):
+        assert asked(tries, "direct")["value"].tolist() == [0.5, 0.5]
+    assert "forbidden" in asked(tries, "direct", "softmax")
+    assert list(asked(tries, "innocent", "softmax")) == ["value"]
+
+
+@pytest.mark.parametrize("op", ["call", "with_inputs", "vjp", "hvp", "play"])
+def test_every_kind_of_request_is_watched(tries: StudentModule, op: str) -> None:
+    """Whatever is asked for beside the value, and what a scenario calls."""
+    request: dict[str, Any] = {
+        "op": op, "name": "run" if op == "play" else "direct", "args": (torch.ones(2),), "kwargs": {},
+        "wrt": 0 if op == "hvp" else (0,), "cotangent": None, "vector": None, "forbidden": ("softmax",),
+        "source": "import torch\ndef run(student): return student.direct(torch.ones(2))",
+    }  # fmt: skip
+
+    assert tries.answer(request)["forbidden"] == ["softmax"]
+
+
+@pytest.mark.parametrize("op", ["vjp", "hvp"])
+def test_a_backward_is_watched(op: str) -> None:
+    """A gradient written by hand must do without it, too."""
+    module = load(CUBE.replace("BACKWARD", "return g * 3 * x ** 2 * x.softmax(-1)"))
+    more = {"wrt": 0 if op == "hvp" else (0,), "cotangent": None, "vector": None, "forbidden": ("softmax",)}
+
+    answer = module.answer({"op": op, "name": "f", "args": (torch.ones(2),), "kwargs": {}, **more})
+    module.guard.raise_for(())
+
+    assert answer["forbidden"] == ["softmax"]
+    assert "raised" in answer
+
+
 # Gradients
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from grader.handle import RemoteHandle, WorkerLost
 from grader.isolation import Zygote
 from grader.model import Limits
+from grader.remote import RemoteHandle, WorkerLost
 from tests.places import alive
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
@@ -61,8 +61,8 @@ def test_a_worker_knows_nothing_of_checks_and_answers(facts: dict[str, Any]) -> 
     ours = {name for name in facts["modules"] if name.split(".")[0] == "grader"}
 
     assert ours <= {
-        "grader", "grader.channel", "grader.errors", "grader.isolation", "grader.model", "grader.student",
-        "grader.wire", "grader.worker",
+        "grader", "grader.channel", "grader.errors", "grader.guard", "grader.isolation", "grader.model",
+        "grader.student", "grader.wire", "grader.worker",
     }  # fmt: skip
     assert not {name for name in facts["modules"] if name.split(".")[0] in ("pytest", "_pytest", "tests")}
     assert not [name for name in facts["names"] if "secret" in name or "expected" in name or "seed" in name]
