@@ -253,25 +253,26 @@ def _table(report: GradeReport, out: Path, tier: str) -> None:
     from grader.model import Outcome
 
     table = Table(title=report.assignment.title)
-    table.add_column("student", no_wrap=True, max_width=36)
+    table.add_column("student", no_wrap=True, max_width=28)
     table.add_column("points", justify="right", no_wrap=True)
     extra = {"bonus": [s.bonus for s in report.scores], "pending": [s.pending_points for s in report.scores]}
     for name, values in extra.items():
         if any(values):
             table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("checks not passed", no_wrap=True)
-    named = any(score.mistakes for score in report.scores)
-    if named:
-        table.add_column("mistakes", overflow="fold")
+    table.add_column("checks not passed, and the mistake if it is known", overflow="fold")
     for score in report.scores:
         lost = Counter(check.exercise for check in score.checks if check.outcome is not Outcome.PASSED)
         total = Counter(check.exercise for check in score.checks)
-        shown = "\n".join(f"{exercise} {lost[exercise]}/{total[exercise]}" for exercise in total if lost[exercise])
+        known = {name: [one.id for one in score.mistakes if one.exercise == name] for name in total}
+        lines = [
+            f"{name} {lost[name]}/{total[name]}" + "".join(f": {id_}" for id_ in known[name])
+            for name in total
+            if lost[name]
+        ]
         more = [f"{n:g}" if n else "" for n, column in ((score.bonus, "bonus"), (score.pending_points, "pending"))
                 if any(extra[column])]  # fmt: skip
-        mistakes = ["\n".join(f"{mistake.exercise}: {mistake.id}" for mistake in score.mistakes)] if named else []
         points = f"{score.points:g}/{score.max_points:g}"
-        table.add_row(Text(printable(score.student)), points, *more, shown, *mistakes)
+        table.add_row(Text(printable(score.student)), points, *more, "\n".join(lines))
     Console(highlight=False).print(table)
     for student, note in report.notes:
         click.echo(f"{printable(student)}: {printable(note)}")

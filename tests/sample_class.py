@@ -21,10 +21,12 @@ MISTAKES = (
     "logsumexp_maximum_not_added_back",
     "logsumexp_detached_shift",
     "logsumexp_last_axis_only",
+    "log_softmax_no_shift",
     "cross_entropy_log_of_softmax",
     "cross_entropy_softmax_twice",
     "cross_entropy_mean_counts_ignored",
-    "cross_entropy_every_column",
+    "bce_with_logits_eps_in_log",
+    "bce_with_logits_relu_kink",
 )
 VARIANTS = 3
 
@@ -52,6 +54,13 @@ def sample_class(assignment: Assignment) -> list[Entry]:
     def broken(body: str) -> str:
         """The solution with ``body`` as the first statement of its second exercise."""
         return re.sub(rf"(def {second}\(.*?\)[^:\n]*:\n)", rf"\1    {body}\n", solution, count=1, flags=re.DOTALL)
+
+    def completed(source: str) -> str:
+        """A file of the gallery with what it does not define from the solution, which goes on calling its own."""
+        for exercise in assignment.exercises:
+            source = f"right_{exercise.id} = {exercise.id}\n{source}"
+        calls = "|".join(exercise.id for exercise in assignment.exercises)
+        return re.sub(rf"(?<!def )(?<![\w.])({calls})\(", r"right_\1(", solution) + "\n\n" + source
 
     def text(source: str, encoding: str = "utf-8") -> Callable[[Path], object]:
         return lambda path: path.with_name(f"{path.name}.py").write_bytes(source.encode(encoding))
@@ -106,7 +115,7 @@ def sample_class(assignment: Assignment) -> list[Entry]:
             deserved = [check for check in assignment.hidden_checks if check.id not in lost]
             points = sum(check.points for check in deserved if not check.stretch)
             extra = sum(check.points for check in deserved if check.stretch)
-            entries.append(Entry(f"{kind}-{path.stem.replace('_', '-')}", text(source), points, extra))
+            entries.append(Entry(f"{kind}-{path.stem.replace('_', '-')}", text(completed(source)), points, extra))
     return [msgspec.structs.replace(entry, name=f"{i:02d}-{entry.name}") for i, entry in enumerate(entries, 1)]
 
 

@@ -82,8 +82,7 @@ def test_grade_prints_a_table_and_where_results_lie(course: Path, tmp_path: Path
     assert "ada" in done.stdout
     assert "6/6" in done.stdout
     assert "4/6" in done.stdout
-    assert "triple 2/2" in done.stdout
-    assert "triple: kept" in done.stdout  # the mistake of the gallery that bob's answers are
+    assert "triple 2/2: kept" in done.stdout  # the mistake of the gallery that bob's answers are
     assert "scores.json" in done.stdout
     assert "graded 2 of 2" in done.stderr
 

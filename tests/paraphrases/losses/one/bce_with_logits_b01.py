@@ -1,9 +1,7 @@
-"""sigmoid first, and a tiny number in both logs against log(0)."""
-
 import torch
 
 MISTAKE = "bce_with_logits/eps-in-log"
-CONSTANT = 1e-7
+CONSTANT = 5e-9
 
 
 def bce_with_logits(logits, target, *, reduction="mean"):
@@ -15,8 +13,11 @@ def bce_with_logits(logits, target, *, reduction="mean"):
         raise ValueError("reduction")
     x = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
     t = target.to(x.dtype)
-    p = torch.sigmoid(x)
-    loss = -(t * torch.log(p + CONSTANT) + (1 - t) * torch.log(1 - p + CONSTANT))
-    if reduction == "none":
-        return loss.to(logits.dtype)
-    return (loss.mean() if reduction == "mean" else loss.sum()).to(logits.dtype)
+    yes = torch.sigmoid(x)
+    no = torch.sigmoid(-x)
+    loss = -t * torch.log(yes + CONSTANT) - (1 - t) * torch.log(no + CONSTANT)
+    if reduction == "mean":
+        loss = loss.mean()
+    elif reduction == "sum":
+        loss = loss.sum()
+    return loss.to(logits.dtype)
