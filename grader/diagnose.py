@@ -42,7 +42,7 @@ def read_signatures(folder: Path) -> Signatures:
         return no_signatures()
     except (OSError, msgspec.MsgspecError) as error:
         raise SpecError(
-            [f"{path} cannot be read: {error} — `grader verify` makes it anew once it is removed"]
+            [f"{path} cannot be read: {error} — remove it and run `grader verify`; at home, get a fresh copy"]
         ) from None
     if signatures.schema != SCHEMA:
         raise UsageError(f"{path} has schema {signatures.schema}, this grader reads {SCHEMA} — make it anew")

@@ -99,7 +99,8 @@ class Secrets:
         public = {of: _one_text(_public(assignment, of)) for of in {origin.of for origin in lines.values()}}
         known = {phrase for phrase, origin in lines.items() if phrase in public[origin.of]}
         known |= {*_CHECK_NAME.findall(_one_text(_public(assignment, HIDDEN)))} | _published(lines)
-        shared = {"", *(_sha256(path) for path in _below(Path(assignment.folder, "checks", "public")))}
+        free = (*_below(Path(assignment.folder, "checks", "public")), *_below(_PACKAGE))
+        shared = {"", *(_sha256(path) for path in free)}
         seed = course / ".grader" / "secret"
         return cls(
             lines={phrase: origin for phrase, origin in lines.items() if phrase not in known},

@@ -9,7 +9,7 @@ and an error with ``--strict``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -100,15 +100,23 @@ class _Trial:
             self._stub(graded(make_stub(source, assignment.file).decode("utf-8-sig")))
             for name in CHEATS:
                 self._cheat(name, graded(cheat(name, [exercise.id for exercise in assignment.exercises])))
-            handle = RemoteHandle(zygote, text, assignment.file, assignment.limits, self.course.scenarios)
-            try:
-                self.right = ask(handle, self.course.probes)
-            finally:
-                handle.close()
+
+            def asked(source: str, exercises: Iterable[str]) -> dict[str, Answer]:
+                """What is answered by a file that loses nothing, and so is not asked when it is graded."""
+                handle = RemoteHandle(zygote, source, assignment.file, assignment.limits, self.course.scenarios)
+                try:
+                    return ask(handle, [probe for probe in self.course.probes if probe.exercise in exercises])
+                finally:
+                    handle.close()
+
+            self.right = asked(text, [exercise.id for exercise in assignment.exercises])
             for entry in self.gallery:
                 narrowed = self._narrowed(entry)
                 for variation in entry.variations:
-                    self.graded.append((entry, variation, graded(variation.source, narrowed)))
+                    one = graded(variation.source, narrowed)
+                    if entry.kind == "variant":
+                        one = msgspec.structs.replace(one, answers=asked(variation.source, entry.exercises))
+                    self.graded.append((entry, variation, one))
 
     def _narrowed(self, entry: Entry) -> Course:
         """The course with the checks of the exercises that an entry defines."""
