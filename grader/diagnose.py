@@ -6,13 +6,15 @@ each must leave exactly one candidate, for no name is better than a wrong one:
 1. the same answers, number for number within the probe's tolerance;
 2. the same pattern: each number right, zero, positive, negative, nan or ±inf as in one of the mistake's variations,
    and between theirs. This finds the mistake when it was made with another constant (another epsilon, another clamp);
-3. two mistakes at once: every answer is one of theirs, each of the two shows where the other is right.
+3. several mistakes at once, as in a first draft: each shows where the others are right, and together they explain
+   every answer. Named is what is in every explanation that needs so few.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -24,6 +26,7 @@ __all__ = ["SCHEMA", "SIGNATURES", "diagnose", "differ", "no_signatures", "read_
 
 SIGNATURES = "signatures.json"
 SCHEMA = 1
+MOST = 5  # mistakes at once; more are a draft that the first failing check helps best
 VALUES = {"value", "value.0"}  # where the value of the function stands in an answer; beside it stand its gradients
 EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
 
@@ -80,12 +83,36 @@ def _explain(answers: Mapping[str, Answer], probes: list[Probe], signatures: Sig
             return []  # like it, but stronger or weaker than any form that is known
     if same:
         return [_found(same[0][0])] if len(same) == 1 else []
-    pairs = {
-        (one.id, two.id): (one, two)
-        for one, two in itertools.combinations(itertools.chain(*known.values()), 2)
-        if one.id != two.id and one.answers.keys() | two.answers.keys() == wrong and _cover(answers, one, two, by_id)
-    }
-    return [_found(mistake) for mistake in next(iter(pairs.values()))] if len(pairs) == 1 else []
+    return [_found(known[id_][0]) for id_ in _together(answers, list(itertools.chain(*known.values())), wrong, by_id)]
+
+
+def _together(
+    answers: Mapping[str, Answer], forms: list[Signature], wrong: set[str], probes: Mapping[str, Probe]
+) -> list[str]:
+    """What several mistakes at once must be, the one that shows most first: those in every smallest explanation."""
+    seen = [form for form in forms if form.answers and form.answers.keys() <= wrong]
+    seen = [form for form in seen if any(not differ(answers[p], form.answers[p], probes[p]) for p in form.answers)]
+    for size in range(2, MOST + 1):
+        sets = [chosen for chosen in _covers(seen, wrong, (), size) if _cover(answers, chosen, probes)]
+        if sets:
+            common = set.intersection(*({form.id for form in chosen} for chosen in sets))
+            shows = {form.id: len(form.answers) for form in sets[0]}
+            return sorted(common, key=lambda id_: (-shows[id_], id_))
+    return []
+
+
+def _covers(
+    forms: list[Signature], wrong: set[str], chosen: tuple[Signature, ...], size: int
+) -> Iterator[tuple[Signature, ...]]:
+    """All choices of ``size`` mistakes, a form of each, that are wrong wherever the answers are."""
+    left = wrong - {probe for form in chosen for probe in form.answers}
+    if size == 0 and not left:
+        yield chosen
+    elif size > 0 and left:
+        probe = min(left)
+        for form in forms:
+            if probe in form.answers and form.id not in [one.id for one in chosen]:
+                yield from _covers(forms, wrong, (*chosen, form), size - 1)
 
 
 def _same(answers: Mapping[str, Answer], form: Signature, wrong: set[str], probes: Mapping[str, Probe]) -> bool:
@@ -133,14 +160,14 @@ def _comparable(got: Answer, forms: list[Signature], right: Answer, probe: str) 
     return [answer for answer in known if _outline(answer) == _outline(got)]
 
 
-def _cover(answers: Mapping[str, Answer], one: Signature, two: Signature, probes: Mapping[str, Probe]) -> bool:
-    """Each of the two shows, number for number, where the other is right; where both are wrong, anything may come."""
-    only_one, only_two = one.answers.keys() - two.answers.keys(), two.answers.keys() - one.answers.keys()
-    if not only_one or not only_two:
-        return False
-    return not any(differ(answers[p], one.answers[p], probes[p]) for p in only_one) and not any(
-        differ(answers[p], two.answers[p], probes[p]) for p in only_two
-    )
+def _cover(answers: Mapping[str, Answer], chosen: tuple[Signature, ...], probes: Mapping[str, Probe]) -> bool:
+    """Each shows, number for number, where all others are right; where two are wrong, anything may come."""
+    places = Counter(probe for form in chosen for probe in form.answers)
+    for form in chosen:
+        own = [probe for probe in form.answers if places[probe] == 1]
+        if not own or any(differ(answers[p], form.answers[p], probes[p]) for p in own):
+            return False
+    return True
 
 
 def _found(mistake: Signature) -> MistakeFound:

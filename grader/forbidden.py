@@ -71,6 +71,14 @@ def forbidden_calls(source: str, exercises: Mapping[str, Sequence[str]]) -> dict
     return found
 
 
+def _copies_a_name(decorator: ast.expr) -> bool:
+    """`functools.wraps(f)` gives a function the name and the docstring of another, and calls nothing."""
+    match decorator:
+        case ast.Call(ast.Name("wraps") | ast.Attribute(attr="wraps")):
+            return True
+    return False
+
+
 def _plain(name: str) -> str:
     """One word for all spellings of an operator."""
     spelled = _SPELLING.fullmatch(name)
@@ -226,7 +234,7 @@ class _Module:
         match node:
             case ast.FunctionDef(name) | ast.AsyncFunctionDef(name):
                 self._bind(name, node, place)
-                self._push(node.decorator_list, place)
+                self._push([other for other in node.decorator_list if not _copies_a_name(other)], place)
                 self._function(node.args, node.body, place)
             case ast.ClassDef(name):
                 self._bind(name, node, place)
@@ -298,4 +306,9 @@ class _Module:
                         place.mentions.append((node, place))
                     case ast.Call(ast.Name("setattr"), [base, ast.Constant(str(step)), *_]):
                         self._stored.append((ast.Attribute(base, step), place))
+                    case ast.Call(ast.Name(step) | ast.Attribute(attr=step)) if (
+                        place.scope is self._top and step.islower()
+                    ):
+                        self._push([*node.args, *node.keywords], place)  # called while loading: a constant comes of it
+                        return
                 self._push(ast.iter_child_nodes(node), place)

@@ -16,13 +16,23 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+from torch.nn import functional
 
 __all__ = ["Guard", "operators"]
 
-KEYS = ("CPU", "CUDA", "SparseCPU", "NestedTensorCPU")  # where a kernel of these operators may be looked up
+KEYS = (
+    "CPU",
+    "CUDA",
+    "SparseCPU",
+    "NestedTensorCPU",
+    "MkldnnCPU",
+)  # where a kernel of these operators may be looked up
 # How the library spells the operator below a name: _softmax, special_logsumexp, cross_entropy_loss, nll_loss2d_forward
 PREFIX = re.compile(r"_*(?:special_|safe_|sparse_|masked_|nested_tensor_)*")
-SUFFIX = re.compile(r"(?:_loss)?(?:2d|_nd)?(?:_forward|_with_shape)?_?")
+SUFFIX = re.compile(r"(?:_loss)?(?:2d|_nd)?(?:_forward|_backward|_with_shape)?(?:_data)?_?")
+ATTENTION = re.compile(
+    r"_*scaled_dot_product_\w*attention\w*|_*(?:flash|efficient|native_multi_head)_attention\w*"
+)  # a softmax inside
 
 
 class ForbiddenOperatorError(RuntimeError):
@@ -39,12 +49,15 @@ def _index() -> tuple[tuple[str, str], ...]:
 @functools.cache
 def operators(names: tuple[str, ...]) -> dict[str, str]:
     """Operator with overload → which of ``names`` it stands for, under every spelling that the library has for it."""
-    return {
+    found = {
         operator: name
         for name in names
         for plain, operator in _index()
         if plain.startswith(name) and SUFFIX.fullmatch(plain[len(name) :])
     }
+    if "softmax" in names:
+        found |= {operator: "softmax" for plain, operator in _index() if ATTENTION.fullmatch(plain)}
+    return found
 
 
 class Guard:
@@ -53,6 +66,7 @@ class Guard:
     def __init__(self) -> None:
         self.seen: set[str] = set()
         self._names: tuple[str, ...] = ()
+        self._covered: dict[str, Callable[..., Any]] = {}
         self._library: torch.library.Library | None = None
 
     def raise_for(self, names: Iterable[str]) -> None:
@@ -64,6 +78,7 @@ class Guard:
             self._library._destroy()  # the kernels from before are back
             self._library = None
         self._names = names
+        self._cover(names)
         if names:
             self._library = torch.library.Library("aten", "IMPL")
             with warnings.catch_warnings():
@@ -71,6 +86,17 @@ class Guard:
                 for operator, name in operators(names).items():
                     for key in KEYS:
                         self._library.impl(operator, self._kernel(name), key)
+
+    def _cover(self, names: Iterable[str]) -> None:
+        """Names that stand for no operator are functions in Python, made of allowed ones: these raise themselves."""
+        for name, original in self._covered.items():
+            setattr(functional, name, original)
+        reached = set(operators(tuple(names)).values())
+        self._covered = {
+            name: vars(functional)[name] for name in names if name not in reached and name in vars(functional)
+        }
+        for name in self._covered:
+            setattr(functional, name, self._kernel(name))
 
     def _kernel(self, name: str) -> Callable[..., Any]:
         def kernel(*_: Any, **__: Any) -> Any:

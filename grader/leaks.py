@@ -145,8 +145,8 @@ def _public(assignment: Assignment, of: str) -> Iterator[str]:
     """Every text whose lines are no leak, although they stand in a secret file of the kind ``of`` too."""
     folder = Path(assignment.folder)
     yield make_stub(Path(assignment.solution).read_bytes(), assignment.file).decode("utf-8-sig")
-    yield from (assignment.title, *(exercise.title for exercise in assignment.exercises))
     if of != SOLUTION:
+        yield from (assignment.title, *(exercise.title for exercise in assignment.exercises))
         yield from (decoded(path.read_bytes()) for path in _below(folder / "checks" / "public"))
     if of not in (SOLUTION, HIDDEN):
         yield from (hint for check in assignment.checks for hint in check.hints)

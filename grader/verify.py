@@ -9,6 +9,7 @@ and an error with ``--strict``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -36,6 +37,8 @@ from grader.verdict import Judged, Verdict
 
 __all__ = ["seed_of", "verify", "write_signatures"]
 
+FAILED = {Outcome.FAILED, Outcome.ERRORED, Outcome.TIMED_OUT}
+SLIP = re.compile(r"raised (NameError|UnboundLocalError|AttributeError|ImportError|ModuleNotFoundError|SyntaxError)")
 RUNGS = 3  # of a check's hints: a question, an idea, a pointer
 
 
@@ -97,9 +100,10 @@ class _Trial:
 
             self.solution = graded(text)
             self._same(self.solution, graded(text))
-            self._stub(graded(make_stub(source, assignment.file).decode("utf-8-sig")))
+            alone = self._alone()
+            self._stub(graded(make_stub(source, assignment.file).decode("utf-8-sig"), alone))
             for name in CHEATS:
-                self._cheat(name, graded(cheat(name, [exercise.id for exercise in assignment.exercises])))
+                self._cheat(name, graded(cheat(name, [exercise.id for exercise in assignment.exercises]), alone))
 
             def asked(source: str, exercises: Iterable[str]) -> dict[str, Answer]:
                 """What is answered by a file that loses nothing, and so is not asked when it is graded."""
@@ -117,6 +121,12 @@ class _Trial:
                     if entry.kind == "variant":
                         one = msgspec.structs.replace(one, answers=asked(variation.source, entry.exercises))
                     self.graded.append((entry, variation, one))
+
+    def _alone(self) -> Course:
+        """The course without needs: a check must tell by itself, and not hide behind one that was asked before."""
+        assignment = self.course.assignment
+        checks = tuple(msgspec.structs.replace(check, needs=()) for check in assignment.checks)
+        return msgspec.structs.replace(self.course, assignment=msgspec.structs.replace(assignment, checks=checks))
 
     def _narrowed(self, entry: Entry) -> Course:
         """The course with the checks of the exercises that an entry defines."""
@@ -160,7 +170,12 @@ class _Trial:
         judged = [self._judge(entry, variation, one, signatures) for entry, variation, one in self.graded]
         mistakes = [one for (entry, _, _), one in zip(self.graded, judged, strict=True) if entry.kind == "mistake"]
         seen = [record.check for record in self.solution.records if record.outcome is not Outcome.NOT_RUN]
-        caught = {check: sum(check in one.not_passed for one in mistakes) for check in seen}
+        failed = [
+            {record.check for record in one.records if record.outcome in FAILED}  # not skipped because of another
+            for entry, _, one in self.graded
+            if entry.kind == "mistake"
+        ]
+        caught = {check: sum(check in checks for checks in failed) for check in seen}
         drift = _drifted(committed, signatures)
         self._gaps(caught, bool(mistakes))
         earned = score([self.solution], assignment, self.course.digests)
@@ -206,6 +221,9 @@ class _Trial:
         lost = {record.check for record in one.records if record.outcome is not Outcome.PASSED} - unseen
         expected = entry.expected - unseen
         for record in one.records:
+            if record.evidence is not None and SLIP.search(record.evidence.message):
+                self.problems.append(f"{label}: {record.evidence.message}: a slip in the file, and not its mistake")
+                break
             if record.outcome is Outcome.GRADER_ERROR or record.unstable:
                 told = "depends on what was called before" if record.unstable else _told(record)
                 self.problems.append(f"{label}: {record.check}: {told}")

@@ -308,26 +308,84 @@ def plain(name: str) -> set[str]:
             "softmax",
             {
                 "softmax", "special_softmax", "_softmax", "_safe_softmax", "_sparse_softmax", "_masked_softmax",
-                "_nested_tensor_softmax_with_shape",
+                "_nested_tensor_softmax_with_shape", "_softmax_backward_data", "_sparse_softmax_backward_data",
+                "_masked_softmax_backward",
             },
         ),
-        ("log_softmax", {"log_softmax", "special_log_softmax", "_log_softmax", "_sparse_log_softmax"}),
+        (
+            "log_softmax",
+            {
+                "log_softmax", "special_log_softmax", "_log_softmax", "_sparse_log_softmax",
+                "_log_softmax_backward_data", "_sparse_log_softmax_backward_data",
+            },
+        ),
         ("logsumexp", {"logsumexp", "special_logsumexp"}),
         ("cross_entropy", {"cross_entropy_loss"}),
-        ("nll_loss", {"nll_loss", "nll_loss_forward", "nll_loss_nd", "nll_loss2d", "nll_loss2d_forward"}),
-        ("binary_cross_entropy", {"binary_cross_entropy"}),
+        (
+            "nll_loss",
+            {
+                "nll_loss", "nll_loss_forward", "nll_loss_nd", "nll_loss2d", "nll_loss2d_forward", "nll_loss_backward",
+                "nll_loss2d_backward",
+            },
+        ),
+        ("binary_cross_entropy", {"binary_cross_entropy", "binary_cross_entropy_backward"}),
         ("binary_cross_entropy_with_logits", {"binary_cross_entropy_with_logits"}),
-        ("sigmoid", {"sigmoid", "sigmoid_"}),
+        ("sigmoid", {"sigmoid", "sigmoid_", "sigmoid_backward"}),
         ("logaddexp", {"logaddexp"}),
-        ("log_sigmoid", {"log_sigmoid", "log_sigmoid_forward"}),
+        ("log_sigmoid", {"log_sigmoid", "log_sigmoid_forward", "log_sigmoid_backward"}),
         ("max", {"max"}),
         ("log", {"log", "log_"}),
         ("exp", {"exp", "exp_"}),
     ],
 )  # fmt: skip
 def test_a_name_stands_for_all_spellings_of_its_operator_and_no_other(name: str, expected: set[str]) -> None:
-    """Private, safe, sparse, masked, nested and special forms, losses and forwards; no relatives and no backwards."""
-    assert plain(name) == expected
+    """Private, safe, sparse, masked, nested and special forms, losses, forwards and backwards; no relatives."""
+    assert {operator for operator in plain(name) if "attention" not in operator} == expected
+
+
+def test_attention_is_a_softmax() -> None:
+    """Its kernels hold a softmax, and some return the log-sum-exp beside it."""
+    attention = {operator for operator in plain("softmax") if "attention" in operator}
+
+    assert {"scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu"} <= attention
+    assert not {operator for operator in plain("log_softmax") if "attention" in operator}
+
+
+def test_ways_round_the_listed_operators_end_at_the_guard() -> None:
+    """The log-sum-exp of attention, a backward by hand, a function that is all Python."""
+    x = torch.randn(1, 1, 4, 8)
+    rows = x[0, 0]
+    ways: dict[str, list[Callable[[], object]]] = {
+        "softmax": [
+            lambda: torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(x, x, x, scale=1.0),
+            lambda: torch.ops.aten._softmax_backward_data(rows, rows, -1, rows.dtype),
+        ],
+        "multilabel_soft_margin_loss": [lambda: torch.nn.functional.multilabel_soft_margin_loss(rows, rows.sigmoid())],
+    }
+    original = torch.nn.functional.multilabel_soft_margin_loss
+    for name, calls in ways.items():
+        for call in calls:
+            call()  # without a guard it runs
+            guard = Guard()
+            guard.raise_for([name])
+            with pytest.raises(RuntimeError, match=name):
+                call()
+            guard.raise_for([])
+            assert guard.seen == {name}
+    assert torch.nn.functional.multilabel_soft_margin_loss is original
+
+
+def test_another_layout_has_no_kernel_left() -> None:
+    """MKL-DNN has a softmax of its own: with the guard up it cannot be reached either."""
+    rows = torch.randn(4, 8).to_mkldnn()
+    rows.softmax(-1)
+    guard = Guard()
+    guard.raise_for(["softmax"])
+    try:
+        with pytest.raises(RuntimeError):
+            rows.softmax(-1)
+    finally:
+        guard.raise_for([])
 
 
 def test_each_overload_is_listed_under_its_own_name() -> None:

@@ -99,6 +99,11 @@ def test_confident_mistakes(student, reference, dtype):
         value, (grad,) = student.bce_with_logits.vjp(logits, target, reduction="none")
         right(value, reference, logits, target)
         right_gradient(grad, reference, logits, target, torch.ones(4, dtype=dtype))
+    between = torch.cat([reference.uniform((12,), low, low + 3.0, dtype) for low in (1.0, 4.0, 7.0, 10.0, 13.0, 16.0)])
+    logits, target = between * sure(1.0, dtype)[0].repeat(18), sure(1.0, dtype)[1].repeat(18)
+    value, (grad,) = student.bce_with_logits.vjp(logits, target, reduction="none")
+    right(value, reference, logits, target)
+    right_gradient(grad, reference, logits, target, torch.ones(72, dtype=dtype))
 
 
 @pytest.mark.check("bce_with_logits", needs=["small_values"])

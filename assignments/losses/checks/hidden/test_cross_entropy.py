@@ -106,6 +106,10 @@ def test_ignore_index(student, reference, ignore_index, reduction):
     truth = reference.cross_entropy_grad(logits, target, ignore_index, reduction, upstream)
     close(grad, truth, dtype=torch.float32, scale=2.0, unit="eps·|upstream|", **GRADIENT)
     same(grad[target == ignore_index], torch.zeros(2, 4), what="the gradient of the ignored rows")
+    everyone = target.where(target != ignore_index, 3 if ignore_index == 2 else 2)
+    _, (grad,) = student.cross_entropy.vjp(logits, everyone, cotangent=upstream, reduction=reduction, **kwargs)
+    truth = reference.cross_entropy_grad(logits, everyone, ignore_index, reduction, upstream)
+    close(grad, truth, dtype=torch.float32, scale=2.0, unit="eps·|upstream|", **GRADIENT)
 
 
 @pytest.mark.check("cross_entropy", needs=["small_values"])
@@ -144,15 +148,16 @@ def test_gradient(student, reference, reduction):
 
 
 @pytest.mark.check("cross_entropy", needs=["small_values", "gradient"])
-def test_second_derivative(student, reference):
-    """The gradient can be differentiated again: diag(p) - p pᵀ in float64"""
-    logits, target = reference.uniform((3, 5), -1.5, 1.5, torch.float64), reference.classes((3,), 5)
-    vector = reference.uniform((3, 5), -2.0, 2.0, torch.float64)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+def test_second_derivative(student, reference, dtype):
+    """The gradient can be differentiated again: diag(p) - p pᵀ"""
+    logits, target = reference.uniform((3, 5), -1.5, 1.5, dtype), reference.classes((3,), 5)
+    vector = reference.uniform((3, 5), -2.0, 2.0, dtype)
     _, product = student.cross_entropy.hvp(logits, target, vector=vector, reduction="sum")
     close(
         product,
         reference.cross_entropy_hvp(logits, target, IGNORED, "sum", vector),
-        dtype=torch.float64,
+        dtype=dtype,
         limit=32,
         reason="|v| <= 2 and n = 5: worst honest form measured 3",
         what="the gradient of the gradient",

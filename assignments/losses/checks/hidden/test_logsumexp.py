@@ -168,15 +168,16 @@ def test_gradient_of_extremes(student, reference, dtype):
 
 
 @pytest.mark.check("logsumexp", needs=["small_values", "gradient"])
-def test_second_derivative(student, reference):
-    """The gradient can be differentiated again: diag(p) - p pᵀ in float64"""
-    x = reference.uniform((2, 6), -3.0, 3.0, torch.float64)
-    vector = reference.uniform((2, 6), -2.0, 2.0, torch.float64)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+def test_second_derivative(student, reference, dtype):
+    """The gradient can be differentiated again: diag(p) - p pᵀ"""
+    x = reference.uniform((2, 6), -3.0, 3.0, dtype)
+    vector = reference.uniform((2, 6), -2.0, 2.0, dtype)
     _, product = student.logsumexp.hvp(x, vector=vector)
     close(
         product,
         reference.logsumexp_hvp(x, vector),
-        dtype=torch.float64,
+        dtype=dtype,
         limit=32,
         reason="|v| <= 2 and n = 6: worst honest form measured 0.5, numbers around 1 rounded a few times",
         what="the gradient of the gradient",
