@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
+from torch.nn import functional
 
 from grader import release, spec
 from grader.cheats import CHEATS, cheat
 from grader.diagnose import SCHEMA, SIGNATURES, diagnose, differ, read_signatures
 from grader.errors import SpecError
 from grader.gallery import Entry, Variation, read_gallery
+from grader.guard import operators
 from grader.isolation import Zygote, require
 from grader.job import Job
 from grader.model import Answer, Outcome, Record, Run, Signature, Signatures, Submission
@@ -88,6 +90,9 @@ class _Trial:
     def run_all(self, checks: Checks) -> None:
         """Everything that has to be run, through one session and one zygote."""
         assignment = self.course.assignment
+        for name in sorted({name for names in assignment.forbidden.values() for name in names}):
+            if not operators((name,)) and not hasattr(functional, name):
+                self.problems.append(f"assignment.toml: forbidden: the library has no {name!r}, so nothing forbids it")
         source = Path(assignment.solution).read_bytes()
         text = source.decode("utf-8-sig")
         with Zygote(assignment.limits) as zygote:
@@ -249,7 +254,7 @@ class _Trial:
             return "is never asked the probes: they are for who loses core points by a wrong answer"
         mine = [known for known in signatures.mistakes if known.id == entry.id and known.exercise == entry.exercise]
         if not any(known.answers for known in mine):
-            return "answers every probe as the solution does, so nothing names it — add a probe that tells them apart"
+            return "answers every probe as the solution does, within its limit — add a probe that tells them apart"
         probes = {probe.id: probe for probe in signatures.probes}
         twins = {
             known.id

@@ -297,7 +297,7 @@ def test_a_nan_logit_stays_alone() -> None:
 
 def test_sentences_are_told_once() -> None:
     """No two mistakes of one function are told with the same sentence, and each is one."""
-    told = [(entry.exercise, entry.sentence) for entry in GALLERY if entry.kind == "mistake"]
+    told = [(entry.exercise, entry.sentence) for entry in GALLERY if entry.kind == "mistake" and not entry.form]
     assert len(set(told)) == len(told)
     assert all(sentence.endswith(".") and len(sentence) > 40 for _, sentence in told)
 

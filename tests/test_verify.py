@@ -243,7 +243,7 @@ def test_each_gap_of_a_gallery_is_told_once(flawed: Verdict) -> None:
     """A mistake that nothing names, twins, a check that nothing fails, hints that are missing; old signatures."""
     probe = "add a probe that tells them apart"
     assert sorted(flawed.gaps) == sorted([
-        f"mistakes/negate_kept.py: answers every probe as the solution does, so nothing names it — {probe}",
+        f"mistakes/negate_kept.py: answers every probe as the solution does, within its limit — {probe}",
         "mistakes/negate_five_kept.py: is never asked the probes: they are for who loses core points by a wrong answer",
         f"mistakes/triple_quadrupled.py: answers every probe like twice-two — {probe}",
         f"mistakes/triple_twice_two.py: answers every probe like quadrupled — {probe}",
@@ -509,3 +509,37 @@ def test_the_command_from_the_first_to_the_last(green: tuple[Path, Verdict, Verd
     assert again.returncode == 0, again.stdout
     assert re.sub(r'"seconds": [\d.]+', '"seconds": 0', again.stdout) == told(green[2])
     assert "trio: " in again.stderr
+
+
+HIDING = '''
+
+@pytest.mark.check("double", needs=["double_one"])
+def test_hiding(student, reference):
+    """Asks, and takes anything"""
+    try:
+        student.double(torch.ones(2))
+    except Exception:
+        pass
+'''
+
+
+def test_a_check_cannot_hide_behind_the_one_it_needs(tmp_path: Path) -> None:
+    """What every answer passes is told, although whoever answers so never gets there."""
+    toml = '[checks."double/hiding"]\npoints = 1\nstretch = true\n'
+    verdict = verify(trio(tmp_path, hidden=HIDING, toml=toml, files=GALLERY), b"seed")
+
+    assert "double/hiding: zeros, returned to every question, passes" in verdict.problems
+    assert "double/hiding: the empty stub passes — make it demand a value" in verdict.problems
+    assert "double/hiding: no mistake of the gallery fails it" in verdict.gaps  # it is only skipped
+
+
+def test_a_slip_in_an_entry_is_not_its_mistake(tmp_path: Path) -> None:
+    """A misspelt method fails every check too, and would be taken for what the file says it shows."""
+    slipped = {f"{HOME}/mistakes/double_slipped.py": mistake("double", "return x.flaot() * 2")}
+    verdict = verify(trio(tmp_path, files=GALLERY | slipped), b"seed")
+
+    (problem,) = verdict.problems
+    assert problem == (
+        "mistakes/double_slipped.py: `double` raised AttributeError at line 7 of trio.py:"
+        " a slip in the file, and not its mistake"
+    )

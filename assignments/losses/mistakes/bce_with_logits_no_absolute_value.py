@@ -1,4 +1,4 @@
-"""exp(-x) overflows for large negative logits (in float32 from -89 on), and the loss is inf with gradient nan; exp(-|x|) is never above 1."""
+"""exp(-x) overflows for large negative logits, and exp(x) for large positive ones (in float32 from 89 on): the loss is inf with gradient nan; exp(-|x|) is never above 1."""
 
 import torch
 

@@ -60,8 +60,15 @@ def test_extreme_logits(student, reference, dtype):
     """The value stays right however large or far apart the logits are, up to the largest that the dtype can hold"""
     top = torch.finfo(dtype).max
     far = [0.0, -30.0, -50.0, -70.0, -88.0, -95.0, -103.0, -120.0, -180.0]  # exp of these leaves float32 on the way
-    rows = [far, [0.0, 200.0], [1e3, 1e3 + 1, 1e3 + 2], [-1e3, -1e3 - 1, -1e3 - 2], [1e4, -1e4, 0.0], [top / 4, -top / 4]]
-    for row in [*rows, [top, top], [top, -top]]:  # what the last one gives is below all numbers of the dtype: -inf
+    rows = [
+        far,
+        [0.0, 200.0],
+        [1e3, 1e3 + 1, 1e3 + 2],
+        [-1e3, -1e3 - 1, -1e3 - 2],
+        [1e4, -1e4, 0.0],
+        [top / 4, -top / 4],
+    ]
+    for row in [far, *rows, [top, top], [top, -top]]:  # what the last one gives is below all numbers of the dtype: -inf
         x = torch.tensor(row, dtype=dtype)
         right(student.log_softmax(x), reference, x)
 
