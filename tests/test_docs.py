@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from grader import spec
+from grader.cells import to_notebook
 from grader.cli import cli
 from grader.grade import grade
 from grader.model import Limits, Outcome
@@ -113,14 +115,18 @@ def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
     lines = [line for line in commands(ROOT / "README.md") if line.startswith(("grader ", "pytest"))]
     made = subprocess.run([sys.executable, "-m", "grader", "release"], cwd=tmp_path, check=False)
     assert made.returncode == 0
-    shutil.copy(ROOT / "solutions" / "losses" / "losses.py", tmp_path / "release" / "losses" / "losses.py")
+    home = tmp_path / "losses"  # a student's copy, solved both ways
+    shutil.copytree(tmp_path / "release" / "losses", home)
+    solved = (ROOT / "solutions" / "losses" / "losses.py").read_text(encoding="utf-8")
+    (home / "losses.py").write_text(solved, encoding="utf-8")
+    (home / "losses.ipynb").write_bytes(to_notebook(solved, spec.load(tmp_path / "assignments" / "losses"), ""))
 
     for line in lines:
         program, *arguments = shlex.split(line)
         at_home = program == "pytest" or arguments[0] == "check"
         done = subprocess.run(
             [sys.executable, "-m", program, *arguments],
-            cwd=tmp_path / "release" / "losses" if at_home else tmp_path,
+            cwd=home if at_home else tmp_path,
             capture_output=True,
             text=True,
             check=False,
