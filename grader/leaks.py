@@ -61,6 +61,7 @@ class Origin(NamedTuple):
     line: int
 
 
+MIN_BODY = 80  # characters of a hidden check's body that nobody writes twice by chance
 SOLUTION, HIDDEN = "the solution", "the hidden checks"  # kinds of secret files
 
 
@@ -78,10 +79,11 @@ class Secrets:
         """The secrets of an assignment and of its course, less what is public anyway.
 
         Secret are the solution regions, the checks outside ``checks/public``, the reference, the probes, the gallery's
-        code, and the course's secret where there is one. Public are the stub, titles and the sentences of the gallery;
-        for hidden checks also what public checks share with them; for the rest also what the handout and the hints
-        teach; and this package, which everybody can install: what a template gave to an assignment is no secret of it.
-        Of the solution, nothing is public but the stub. Raises SpecError where the solution has no stub.
+        code, and the course's secret where there is one. Public are the stub and the sentences of the gallery; for
+        hidden checks also the lines of code that public checks share with them, but never a whole body; for the rest
+        also titles and what the handout and the hints teach; and this package, which everybody can install: what a
+        template gave to an assignment is no secret of it. Of the solution, nothing is public but the stub. Raises
+        SpecError where the solution has no stub.
         """
         course = Path(assignment.folder).parent.parent
         lines: dict[str, Origin] = {}
@@ -98,12 +100,13 @@ class Secrets:
         }
         public = {of: _one_text(_public(assignment, of)) for of in {origin.of for origin in lines.values()}}
         known = {phrase for phrase, origin in lines.items() if phrase in public[origin.of]}
-        known |= {*_CHECK_NAME.findall(_one_text(_public(assignment, HIDDEN)))} | _published(lines)
+        known |= {check.function for check in assignment.public_checks} | _published(lines)
         free = (*_below(Path(assignment.folder, "checks", "public")), *_below(_PACKAGE))
         shared = {"", *(_sha256(path) for path in free)}
         seed = course / ".grader" / "secret"
+        whole = {body: origin for body, origin in _bodies(assignment) if len(body) >= MIN_BODY}
         return cls(
-            lines={phrase: origin for phrase, origin in lines.items() if phrase not in known},
+            lines={phrase: origin for phrase, origin in lines.items() if phrase not in known} | whole,
             names={name: origin for name, origin in names.items() if name not in known},
             files={digest: origin for digest, origin in files.items() if digest not in shared},
             seed=seed.read_text(encoding="ascii", errors="replace").strip().lower() if seed.exists() else "",
@@ -147,13 +150,27 @@ def _public(assignment: Assignment, of: str) -> Iterator[str]:
     yield make_stub(Path(assignment.solution).read_bytes(), assignment.file).decode("utf-8-sig")
     if of != SOLUTION:
         yield from (assignment.title, *(exercise.title for exercise in assignment.exercises))
-        yield from (decoded(path.read_bytes()) for path in _below(folder / "checks" / "public"))
+        for path in _below(folder / "checks" / "public"):
+            rows = decoded(path.read_bytes()).splitlines()
+            yield "\n".join(row for row in rows if not row.lstrip().startswith("#"))  # comments share nothing
     if of not in (SOLUTION, HIDDEN):
         yield from (hint for check in assignment.checks for hint in check.hints)
         yield from (decoded(path.read_bytes()) for path in (folder / "handout.md",) if path.exists())
     for path in (*_below(folder / "mistakes"), *_below(folder / "variants")):
         lines = _numbered(path)
         yield from (lines[number] for number in _docstring(path)[:1])
+
+
+def _bodies(assignment: Assignment) -> Iterator[tuple[str, Origin]]:
+    """The body of each hidden check as one phrase, without its docstring: so much is shared by no accident."""
+    for check in assignment.hidden_checks:
+        path = Path(assignment.folder, check.file)
+        lines = dict(_numbered(path))
+        for node in ast.parse(path.read_bytes()).body:
+            if isinstance(node, ast.FunctionDef) and node.name == check.function and len(node.body) > 1:
+                rows = range(node.body[1].lineno, (node.end_lineno or 0) + 1)
+                body = Reading((number, lines.get(number, "")) for number in rows).joined
+                yield body, Origin(HIDDEN, f"assignments/{assignment.id}/{check.file}", node.lineno)
 
 
 def _one_text(pages: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ import ast
 import base64
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -214,11 +215,15 @@ def test_differences_name_every_file(files: dict[str, bytes], tmp_path: Path) ->
 
 SOLVED_LINE = "widened = x.double() * torch.tensor(0.5, dtype=torch.float64)"
 HIDDEN_LINE = max(set(FILES[HIDDEN].splitlines()) - set(FILES[PUBLIC].splitlines()), key=len).strip()
+HIDDEN_BODY = re.sub(r"(?m)^@pytest.*\n", "", FILES[HIDDEN][FILES[HIDDEN].index("@pytest.mark.check") :])
+HIDDEN_BODY = "\n\n" + HIDDEN_BODY.replace("def test_", "def helper_")
 LEAKS = {
     "a line of the solution in the handout": {HANDOUT: f"# Halves\n\nTry `{SOLVED_LINE}`.\n"},
     "a line of the solution in a public check": {PUBLIC: FILES[PUBLIC] + f"\n\n# {SOLVED_LINE}\n"},
     "a line of the solution in a hint": {TOML: FILES[TOML].replace("Half of x is x times one half.", SOLVED_LINE)},
     "a hidden check in the handout": {HANDOUT: f"# Halves\n\n    {HIDDEN_LINE}\n"},
+    "the body of a hidden check in a public one": {PUBLIC: FILES[PUBLIC] + HIDDEN_BODY},
+    "a hidden line in a comment of a public check": {PUBLIC: FILES[PUBLIC] + f"\n\n# {HIDDEN_LINE}\n"},
     "a notebook with an output among the figures": {
         "assignments/halves/figures/drawn.ipynb": json.dumps({
             "cells": [{"cell_type": "code", "source": "half(3)", "metadata": {}, "execution_count": 1, "outputs": [
