@@ -307,7 +307,7 @@ def test_a_known_mistake_is_named_with_the_check_that_failed(folder: Path) -> No
 def test_two_known_mistakes_are_both_named(folder: Path) -> None:
     """One in the check that failed, the other where no public check looks."""
     solve(folder, quarter="x * 0.5 if x.abs().max() < 100 else x")
-    both = ["The mistake small-halved in quarter.", "The mistake large-kept in quarter."]
+    both = ["The mistake large-kept in quarter.", "The mistake small-halved in quarter."]
 
     assert named(folder) == ({"quarter/first": both, "quarter/some": []}, both)
 
