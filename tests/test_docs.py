@@ -70,6 +70,7 @@ def test_the_committed_release_is_current() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_assignment_in_the_docs_works(tmp_path: Path) -> None:
     """Played as the page says, from `grader new` to the gate: it holds strictly, and grades as it should."""
     page = (ROOT / "docs" / "assignments.md").read_text(encoding="utf-8")
