@@ -105,6 +105,7 @@ class Secrets:
         shared = {"", *(_sha256(path) for path in free)}
         seed = course / ".grader" / "secret"
         whole = {body: origin for body, origin in _bodies(assignment) if len(body) >= MIN_BODY}
+        whole = {body: whole[body] for body in whole.keys() - _published(whole)}
         return cls(
             lines={phrase: origin for phrase, origin in lines.items() if phrase not in known} | whole,
             names={name: origin for name, origin in names.items() if name not in known},
