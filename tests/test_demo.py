@@ -29,4 +29,4 @@ def test_the_demo_class_scores_as_deserved(tmp_path: Path) -> None:
     assert {score.student: (score.points, score.bonus) for score in report.scores} == {
         entry.name: (entry.points, entry.bonus) for entry in entries
     }
-    assert {score.max_points for score in report.scores} == {20.0}
+    assert {score.max_points for score in report.scores} == {36.0}
