@@ -92,8 +92,11 @@ def test_verdicts_depend_neither_on_the_cpu_nor_on_threads() -> None:
         assert used == threads
         assert had.lower() == capability or capability == "avx512"  # which not every machine has
 
-    assert all(document == documents[settings[0]] for document in documents.values())
-    assert all(one["holds"] for one in documents[settings[0]]["assignments"])
+    for document in documents.values():
+        for one in document["assignments"]:  # what is committed was made with the kernels of one CPU
+            del one["signatures"], one["holds"]
+            assert (one["problems"], one["gaps"]) == ([], [])
+        assert document == documents[settings[0]]
 
 
 # Paraphrases: the mistakes of the gallery, made again by somebody who has not seen it
