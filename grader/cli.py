@@ -50,12 +50,10 @@ def cli() -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output, nothing else there.")
 def check(path: Path, only: str | None, stop_at_first: bool, as_json: bool) -> None:
     """Run the public checks on your file: a release folder, or a file in one."""
-    import msgspec
-
     from grader import local
     from grader.members import printable
     from grader.message import failure_text, outcome_word
-    from grader.model import Outcome
+    from grader.model import Outcome, to_json
 
     _, file = local.find_release(path)
 
@@ -83,7 +81,7 @@ def check(path: Path, only: str | None, stop_at_first: bool, as_json: bool) -> N
             "checks": [{"id": name, "outcome": one.outcome, "evidence": one.evidence} for name, one in seen.items()],
             "mistakes": found,
         }
-        _write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+        _write(to_json(document))
     else:
         hidden = sum(count for exercise, count in table.hidden.items() if only in (None, exercise))
         all_ = "all " if passed == len(seen) else ""
@@ -109,10 +107,10 @@ def release(ids: tuple[str, ...], out: Path | None, check_only: bool) -> None:
     out = out or course / "release"
     folders = [spec.find_assignment(course, id_) for id_ in ids] or spec.discover(course)
     stale = []
+    name, package = wheel.build()
     for folder in folders:
         assignment = spec.load(folder)
         files = releases.build(assignment)
-        name, package = wheel.build()
         around = releases.foreign(files, out / folder.name) | {f"../{name}": package}
         if found := leaks(around, Secrets.of(assignment)):
             raise SpecError([f"{out / folder.name}: {sentence}" for sentence in found])

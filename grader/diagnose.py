@@ -1,7 +1,7 @@
 """From answers to the name of a mistake. Pure: no torch, no clock; the same answers always give the same names.
 
-A submission's answers to an exercise's probes are compared with those of every mistake in the gallery, in steps that
-each must leave exactly one candidate, for no name is better than a wrong one:
+A submission's answers to an exercise's probes are compared with those of every mistake in the gallery, in three steps.
+The first two must leave exactly one candidate, for no name is better than a wrong one:
 
 1. the same answers, number for number within the probe's tolerance;
 2. the same pattern: each number right, zero, positive, negative, nan or ±inf as in one of the mistake's variations,
@@ -144,7 +144,7 @@ def _between(
     for id_, probe in probes.items():
         known = _comparable(answers[id_], forms, right[id_], id_)
         for path, part in answers[id_].parts.items():
-            unit, weight = _unit(part, part, path, probe)
+            unit, weight = _unit(part, path, probe)
             for value, *others in zip(part.values, *(answer.parts[path].values for answer in known), strict=True):
                 numbers = [other for other in others if isinstance(other, float)]
                 if isinstance(value, float):
@@ -176,22 +176,18 @@ def _found(mistake: Signature) -> MistakeFound:
 
 def differ(got: Answer, known: Answer, probe: Probe) -> bool:
     """Whether two answers to ``probe`` are told apart."""
-    if got.word != known.word or got.parts.keys() != known.parts.keys():
+    if _outline(got) != _outline(known):
         return True
-    return any(_parts_differ(part, known.parts[path], path, probe) for path, part in got.parts.items())
+    for path, part in got.parts.items():
+        unit, weight = _unit(part, path, probe)
+        if not all(_equal(a, b, unit, weight) for a, b in zip(part.values, known.parts[path].values, strict=True)):
+            return True
+    return False
 
 
-def _parts_differ(part: Part, other: Part, path: str, probe: Probe) -> bool:
-    if (part.dtype, part.shape, len(part.values)) != (other.dtype, other.shape, len(other.values)):
-        return True
-    unit, weight = _unit(part, other, path, probe)
-    return not all(_equal(a, b, unit, weight) for a, b in zip(part.values, other.values, strict=True))
-
-
-def _unit(part: Part, other: Part, path: str, probe: Probe) -> tuple[float, float]:
+def _unit(part: Part, path: str, probe: Probe) -> tuple[float, float]:
     """limit · eps, and what the inputs weigh in it: gradients do not grow with the inputs."""
-    eps = max(EPS.get(part.dtype, 0.0), EPS.get(other.dtype, 0.0))
-    return probe.limit * eps, probe.scale if path in VALUES else 1.0
+    return probe.limit * EPS.get(part.dtype, 0.0), probe.scale if path in VALUES else 1.0
 
 
 def _equal(a: float | str, b: float | str, unit: float, weight: float) -> bool:
@@ -210,7 +206,7 @@ def _kinds(answer: Answer, right: Answer, probe: Probe) -> list[str]:
     kinds = []
     for path, part in answer.parts.items():
         truth = right.parts.get(path)
-        unit, weight = _unit(part, part, path, probe)
+        unit, weight = _unit(part, path, probe)
         truths = truth.values if truth is not None and truth.shape == part.shape else ()
         for value, true in itertools.zip_longest(part.values, truths):
             if true is not None and _equal(value, true, unit, weight):

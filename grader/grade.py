@@ -20,7 +20,7 @@ from grader.errors import EnvironmentRefused, GraderError, SpecError
 from grader.intake import Entry, entries
 from grader.isolation import end_strays, require
 from grader.job import Done, Job, Task
-from grader.model import LOADS, RUN_SCHEMA, WIRE_VERSION, Assignment, Evidence, Outcome, Record, Run, Score
+from grader.model import LOADS, RUN_SCHEMA, WIRE_VERSION, Assignment, Evidence, Outcome, Record, Run, Score, to_json
 from grader.score import score
 from grader.secret import course_secret, hash_of
 from grader.store import Results, write_atomically
@@ -125,7 +125,7 @@ def _notes(run: Run) -> list[str]:
 def scores_document(report: GradeReport) -> bytes:
     """The document of ``grade --json``: strict JSON, one final newline."""
     document = {"schema": SCHEMA, "assignment": report.assignment.id, "scores": report.scores}
-    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+    return to_json(document)
 
 
 class _Slots:

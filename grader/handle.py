@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins as python
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -20,7 +21,7 @@ from grader.compare import fail
 from grader.forbidden import forbidden_calls
 from grader.student import StudentModule, fault_of
 
-__all__ = ["DETAIL_LIMIT", "NOTHING", "Function", "Handle", "LocalHandle", "exception_word"]
+__all__ = ["DETAIL_LIMIT", "NOTHING", "Function", "Handle", "LocalHandle", "exception_word", "read_scenarios"]
 
 EXCEPTIONS = frozenset(name for name in vars(python) if isinstance(getattr(python, name), type))
 
@@ -37,6 +38,12 @@ def exception_word(builtins: object) -> str:
     """
     names = builtins if isinstance(builtins, list) else []
     return next((name for name in names if isinstance(name, str) and name in EXCEPTIONS), "an exception")
+
+
+def read_scenarios(folder: Path) -> str | None:
+    """The text of ``scenarios.py`` in ``folder``; None without the file."""
+    path = folder / "scenarios.py"
+    return path.read_text(encoding="utf-8") if path.exists() else None
 
 
 class Function:

@@ -25,8 +25,8 @@ from grader.choice import notebook_name
 from grader.compare import fail
 from grader.diagnose import read_signatures
 from grader.errors import GraderError, UsageError
-from grader.handle import Handle, LocalHandle
-from grader.local import Diagnoses, open_reference
+from grader.handle import Handle, LocalHandle, read_scenarios
+from grader.local import Diagnoses, checks_of, open_reference
 from grader.manifest import MANIFEST, read_table
 from grader.members import printable
 from grader.message import failure_text
@@ -89,10 +89,7 @@ def _report(exercise: str, module: ModuleType) -> tuple[bool, str]:
     """Whether the public checks pass, and what to say. Raises GraderError."""
     folder = _release_folder(Path.cwd())
     table = read_table(folder)
-    exercises = [known.id for known in table.assignment.exercises]
-    if exercise not in exercises:
-        raise UsageError(f"there is no exercise `{exercise}`; this assignment has: {', '.join(exercises)}")
-    checks = [check for check in table.assignment.checks if check.exercise == exercise]
+    checks = checks_of(folder, table, exercise)
     if not checks:
         return True, f"`{exercise}` has no public checks; hidden ones will grade it"
     failures = _failures(checks, folder, table.assignment, module)
@@ -114,12 +111,7 @@ def _release_folder(start: Path) -> Path:
 
 def _failures(checks: list[Check], folder: Path, assignment: Assignment, module: ModuleType) -> list[str]:
     """What to say of each check that does not pass."""
-    for item in checks:
-        if not (folder / item.file).is_file():
-            raise UsageError(f"{folder / item.file} is missing. Get a fresh copy of the release")
-    scenarios = folder / "checks" / "scenarios.py"
-    text = scenarios.read_text(encoding="utf-8") if scenarios.exists() else None
-    handle = NotebookHandle(module, text, assignment.forbidden)
+    handle = NotebookHandle(module, read_scenarios(folder / "checks"), assignment.forbidden)
     diagnoses = Diagnoses(handle, read_signatures(folder / "checks"))
     file = notebook_name(assignment)
     failed: dict[str, str] = {}

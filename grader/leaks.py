@@ -100,14 +100,15 @@ class Secrets:
         }
         public = {of: _one_text(_public(assignment, of)) for of in {origin.of for origin in lines.values()}}
         known = {phrase for phrase, origin in lines.items() if phrase in public[origin.of]}
-        known |= {check.function for check in assignment.public_checks} | _published(lines)
+        whole = {body: origin for body, origin in _bodies(assignment) if len(body) >= MIN_BODY}
+        published = _published(lines | whole)
+        known |= {check.function for check in assignment.public_checks} | published
         free = (*_below(Path(assignment.folder, "checks", "public")), *_below(_PACKAGE))
         shared = {"", *(_sha256(path) for path in free)}
         seed = course / ".grader" / "secret"
-        whole = {body: origin for body, origin in _bodies(assignment) if len(body) >= MIN_BODY}
-        whole = {body: whole[body] for body in whole.keys() - _published(whole)}
         return cls(
-            lines={phrase: origin for phrase, origin in lines.items() if phrase not in known} | whole,
+            lines={phrase: origin for phrase, origin in lines.items() if phrase not in known}
+            | {body: origin for body, origin in whole.items() if body not in published},
             names={name: origin for name, origin in names.items() if name not in known},
             files={digest: origin for digest, origin in files.items() if digest not in shared},
             seed=seed.read_text(encoding="ascii", errors="replace").strip().lower() if seed.exists() else "",

@@ -9,7 +9,7 @@ import msgspec
 
 from grader.diagnose import diagnose, read_signatures
 from grader.errors import UnreadableSubmission, UsageError
-from grader.handle import Handle, LocalHandle
+from grader.handle import Handle, LocalHandle, read_scenarios
 from grader.intake import Entry, read
 from grader.manifest import MANIFEST, Table, read_table
 from grader.model import Assignment, Check, MistakeFound, Outcome, Signatures
@@ -17,7 +17,7 @@ from grader.probe import UNWRITTEN, ask
 from grader.reference import RecordedReference
 from grader.session import Checks, Observation, with_checks
 
-__all__ = ["Diagnoses", "check", "open_handle", "open_reference"]
+__all__ = ["Diagnoses", "check", "checks_of", "open_handle", "open_reference"]
 
 Tell = Callable[[Check, Observation, tuple[MistakeFound, ...]], None]
 
@@ -43,9 +43,7 @@ def open_handle(folder: Path, file: Path, assignment: Assignment) -> LocalHandle
     submission = read(Entry(file.stem, file), assignment)
     if submission.source is None or submission.problem:
         raise UnreadableSubmission(submission.problem)
-    scenarios = folder / "checks" / "scenarios.py"
-    text = scenarios.read_text(encoding="utf-8") if scenarios.exists() else None
-    handle = LocalHandle(submission.source, str(file), text, assignment.forbidden)
+    handle = LocalHandle(submission.source, str(file), read_scenarios(folder / "checks"), assignment.forbidden)
     told = (f"{file.name}:{fault['line']} raised {fault['name']}: {fault['text']}" for fault in handle.faults)
     handle.notes = (*submission.warnings, *told)
     return handle
@@ -58,6 +56,18 @@ def open_reference(folder: Path) -> RecordedReference:
         return RecordedReference(msgspec.json.decode(path.read_bytes(), type=dict[str, str]))
     except (OSError, msgspec.MsgspecError) as error:
         raise UsageError(f"{path} cannot be read: {error}. Get a fresh copy of the release") from None
+
+
+def checks_of(folder: Path, table: Table, exercise: str | None) -> list[Check]:
+    """The public checks of one exercise, or of all, with their files in place. Raises UsageError with the reason."""
+    exercises = [known.id for known in table.assignment.exercises]
+    if exercise is not None and exercise not in exercises:
+        raise UsageError(f"there is no exercise `{exercise}`; this assignment has: {', '.join(exercises)}")
+    wanted = [check for check in table.assignment.checks if exercise in (None, check.exercise)]
+    for check in wanted:
+        if not (folder / check.file).is_file():
+            raise UsageError(f"{folder / check.file} is missing. Get a fresh copy of the release")
+    return wanted
 
 
 class Diagnoses:
@@ -92,15 +102,9 @@ def check(
     """
     folder, file = find_release(path)
     table = read_table(folder)
-    exercises = [exercise.id for exercise in table.assignment.exercises]
-    if only is not None and only not in exercises:
-        raise UsageError(f"there is no exercise `{only}`; this assignment has: {', '.join(exercises)}")
-    wanted = [check for check in table.assignment.checks if only in (None, check.exercise)]
+    wanted = checks_of(folder, table, only)
     if only is not None and not wanted:
         raise UsageError(f"`{only}` has no public checks; hidden ones will grade it")
-    for item in wanted:
-        if not (folder / item.file).is_file():
-            raise UsageError(f"{folder / item.file} is missing. Get a fresh copy of the release")
     seen: dict[str, Observation] = {}
     found: list[MistakeFound] = []
 

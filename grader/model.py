@@ -35,6 +35,7 @@ __all__ = [
     "Score",
     "Submission",
     "strict_number",
+    "to_json",
 ]
 
 RUN_SCHEMA = 1  # of the run files
@@ -42,6 +43,11 @@ LOADS = 6  # times `Limits.load_s` for all loading of one submission: a crash in
 WIRE_VERSION = 1  # of the frames in `grader.wire`; part of every check's digest
 
 Number = float | Literal["nan", "inf", "-inf"]
+
+
+def to_json(document: object, indent: int = 2) -> bytes:
+    """Strict JSON as it lies in files and on standard output: indented, with one final newline."""
+    return msgspec.json.format(msgspec.json.encode(document), indent=indent) + b"\n"
 
 
 def strict_number(value: float) -> Number:

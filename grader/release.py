@@ -16,10 +16,10 @@ import msgspec
 from grader.cells import to_notebook
 from grader.diagnose import SIGNATURES, read_signatures
 from grader.errors import SpecError, UsageError
-from grader.handle import LocalHandle
+from grader.handle import LocalHandle, read_scenarios
 from grader.leaks import Secrets, leaks
 from grader.manifest import CHECKS, MANIFEST, SCHEMA, Manifest, Table, read_manifest
-from grader.model import Assignment, Outcome
+from grader.model import Assignment, Outcome, to_json
 from grader.reference import PUBLIC_SEED, Reference, load_module
 from grader.session import Checks, with_checks
 from grader.store import write_atomically
@@ -63,9 +63,9 @@ def build(assignment: Assignment) -> dict[str, bytes]:
     signatures = read_signatures(folder)
     if signatures.probes:
         files[f"checks/{SIGNATURES}"] = msgspec.json.encode(signatures) + b"\n"
-    files[CHECKS] = _json(_table(assignment))
+    files[CHECKS] = to_json(_table(assignment), indent=1)
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
-    files[MANIFEST] = _json(Manifest(SCHEMA, digests))
+    files[MANIFEST] = to_json(Manifest(SCHEMA, digests), indent=1)
     if found := leaks(files, Secrets.of(assignment)):
         raise SpecError([f"release of {assignment.id}: {sentence}" for sentence in found])
     return files
@@ -85,8 +85,7 @@ def _handout(assignment: Assignment, folder: Path) -> str:
 def _expected(assignment: Assignment, folder: Path, solution: bytes, stub: bytes) -> bytes:
     """Every answer of ``reference`` that a public check asks for, recorded while the solution passes them all."""
     truth = Reference(load_module(folder / "reference.py"), PUBLIC_SEED)
-    path = folder / "checks" / "public" / "scenarios.py"
-    scenarios = path.read_text(encoding="utf-8") if path.exists() else None
+    scenarios = read_scenarios(folder / "checks" / "public")
     problems: list[str] = []
 
     def body(checks: Checks) -> None:
@@ -119,10 +118,6 @@ def _table(assignment: Assignment) -> Table:
     )
     hidden = [check.exercise for check in assignment.hidden_checks]
     return Table(SCHEMA, public, {exercise.id: hidden.count(exercise.id) for exercise in assignment.exercises})
-
-
-def _json(record: msgspec.Struct) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
 
 
 def differences(files: dict[str, bytes], folder: Path) -> list[str]:

@@ -19,7 +19,7 @@ import msgspec
 from grader import spec
 from grader.diagnose import read_signatures
 from grader.errors import EnvironmentRefused, GraderError
-from grader.handle import Handle, LocalHandle
+from grader.handle import Handle, LocalHandle, read_scenarios
 from grader.intake import Entry, read
 from grader.isolation import Zygote, adopt_strays
 from grader.job import Done, Job, Task
@@ -36,12 +36,11 @@ def course_of(job: Job) -> Course:
     """Everything that is the same for all submissions of a job. Raises SpecError."""
     folder = Path(job.assignment)
     assignment = spec.load(folder)
-    scenarios = folder / "scenarios.py"
     return Course(
         assignment=assignment,
         digests=spec.check_digests(assignment, job.seed_hash, WIRE_VERSION),
         seed_hash=job.seed_hash,
-        scenarios=scenarios.read_text(encoding="utf-8") if scenarios.exists() else None,
+        scenarios=read_scenarios(folder),
         isolation=job.isolation,
         device=job.device,
         probes=read_signatures(folder).probes,

@@ -16,7 +16,7 @@ import msgspec
 
 from grader.errors import EnvironmentRefused, GraderError, UsageError
 from grader.intake import safe_name
-from grader.model import RUN_SCHEMA, Assignment, Outcome, Record, Run, Submission
+from grader.model import RUN_SCHEMA, Assignment, Outcome, Record, Run, Submission, to_json
 
 __all__ = ["Journal", "Results", "run_path", "write_atomically"]
 
@@ -95,7 +95,7 @@ class Journal:
 
     def close(self, run: Run) -> None:
         """The run is complete: from here on it counts as graded."""
-        write_atomically(self._closed_path, msgspec.json.format(msgspec.json.encode(run), indent=1) + b"\n")
+        write_atomically(self._closed_path, to_json(run, indent=1))
         self.abandon()
         with _disk(self.path):
             for journal in self.path.parent.glob("*.jsonl"):  # this one, and what interrupted runs have left

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from grader.model import Signatures
+from grader.model import Signatures, to_json
 
 __all__ = ["Judged", "Verdict", "verdict_document", "verdict_text"]
 
@@ -93,4 +93,4 @@ def verdict_document(verdicts: Iterable[tuple[Verdict, float]], *, strict: bool)
         for verdict, seconds in verdicts
     ]
     document = {"schema": 1, "strict": strict, "assignments": told}
-    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+    return to_json(document)

@@ -24,7 +24,7 @@ from grader.gallery import Entry, Variation, read_gallery
 from grader.guard import operators
 from grader.isolation import Zygote, require
 from grader.job import Job
-from grader.model import Answer, Outcome, Record, Run, Signature, Signatures, Submission
+from grader.model import Answer, Outcome, Record, Run, Signature, Signatures, Submission, to_json
 from grader.probe import ask, read_probes
 from grader.reference import Reference, load_module
 from grader.remote import RemoteHandle
@@ -69,7 +69,7 @@ def verify(folder: Path, seed: bytes, progress: Callable[[int, int], None] = lam
 
 def write_signatures(folder: Path, signatures: Signatures) -> None:
     """Put ``signatures`` beside the assignment."""
-    write_atomically(folder / SIGNATURES, msgspec.json.format(msgspec.json.encode(signatures), indent=1) + b"\n")
+    write_atomically(folder / SIGNATURES, to_json(signatures, indent=1))
 
 
 class _Trial:
@@ -172,8 +172,9 @@ class _Trial:
         assert self.solution is not None
         assignment = self.course.assignment
         signatures = self._signatures()
-        judged = [self._judge(entry, variation, one, signatures) for entry, variation, one in self.graded]
-        mistakes = [one for (entry, _, _), one in zip(self.graded, judged, strict=True) if entry.kind == "mistake"]
+        judged: dict[str, list[Judged]] = {"mistake": [], "variant": []}
+        for entry, variation, one in self.graded:
+            judged[entry.kind].append(self._judge(entry, variation, one, signatures))
         seen = [record.check for record in self.solution.records if record.outcome is not Outcome.NOT_RUN]
         failed = [
             {record.check for record in one.records if record.outcome in FAILED}  # not skipped because of another
@@ -182,7 +183,7 @@ class _Trial:
         ]
         caught = {check: sum(check in checks for checks in failed) for check in seen}
         drift = _drifted(committed, signatures)
-        self._gaps(caught, bool(mistakes))
+        self._gaps(caught, bool(judged["mistake"]))
         earned = score([self.solution], assignment, self.course.digests)
         return Verdict(
             assignment=assignment.id,
@@ -190,10 +191,8 @@ class _Trial:
             bonus=earned.bonus,
             pending=earned.pending_points,
             checks=caught,
-            mistakes=tuple(mistakes),
-            variants=tuple(
-                one for (entry, _, _), one in zip(self.graded, judged, strict=True) if entry.kind != "mistake"
-            ),
+            mistakes=tuple(judged["mistake"]),
+            variants=tuple(judged["variant"]),
             problems=tuple(self.problems),
             gaps=tuple(self.gaps),
             signatures=signatures,

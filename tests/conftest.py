@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader import spec
-from grader.handle import LocalHandle
+from grader.handle import LocalHandle, read_scenarios
 from grader.isolation import Zygote
 from grader.model import Limits
 from grader.reference import Reference, load_module
@@ -23,9 +23,7 @@ class _Plain:
 
     def __init__(self, folder: Path, source: str) -> None:
         assignment = spec.load(folder)
-        scenarios = folder / "scenarios.py"
-        text = scenarios.read_text(encoding="utf-8") if scenarios.exists() else None
-        self.handle = LocalHandle(source, assignment.file, text)
+        self.handle = LocalHandle(source, assignment.file, read_scenarios(folder))
         self.truth = Reference(load_module(folder / "reference.py"), SECRET)
         self.ids = {(Path(check.file).name, check.function): check.id for check in assignment.hidden_checks}
         self.outcomes: dict[str, str] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import zipfile
@@ -12,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from grader import spec
+from grader.gallery import read_gallery
 from grader.model import Assignment
 from grader.stubs import make_stub
 
@@ -42,7 +42,6 @@ class Entry(msgspec.Struct, frozen=True):
 
 def sample_class(assignment: Assignment) -> list[Entry]:
     """The class, in order. What each deserves follows from the assignment's points and the gallery's own lists."""
-    folder = Path(assignment.folder)
     solution = Path(assignment.solution).read_text(encoding="utf-8")
     stub = make_stub(solution.encode(), assignment.file).decode()
     full = sum(check.points for check in assignment.hidden_checks if not check.stretch)
@@ -105,25 +104,16 @@ def sample_class(assignment: Assignment) -> list[Entry]:
         Entry("kills-its-process", text(broken("import os; os.kill(os.getpid(), 9)")), half, half_bonus),
         Entry("exhausts-memory", text(broken("hoard = [bytearray(2**28) for _ in range(64)]")), half, half_bonus),
     ]
-    for kind, names in (
-        ("mistake", [folder / "mistakes" / f"{name}.py" for name in MISTAKES]),
-        ("variant", sorted((folder / "variants").glob("*.py"))[:VARIANTS]),
-    ):
-        for path in names:
-            source = path.read_text(encoding="utf-8")
-            lost = _literal(source, "FAILS") | _literal(source, "MISSES")
-            deserved = [check for check in assignment.hidden_checks if check.id not in lost]
-            points = sum(check.points for check in deserved if not check.stretch)
-            extra = sum(check.points for check in deserved if check.stretch)
-            entries.append(Entry(f"{kind}-{path.stem.replace('_', '-')}", text(completed(source)), points, extra))
+    gallery = {Path(shown.file).stem: shown for shown in read_gallery(assignment)}
+    variants = [name for name, shown in gallery.items() if shown.kind == "variant"][:VARIANTS]
+    for name in (*MISTAKES, *variants):
+        shown = gallery[name]
+        deserved = [check for check in assignment.hidden_checks if check.id not in shown.expected]
+        points = sum(check.points for check in deserved if not check.stretch)
+        extra = sum(check.points for check in deserved if check.stretch)
+        label = f"{shown.kind}-{name.replace('_', '-')}"
+        entries.append(Entry(label, text(completed(shown.variations[0].source)), points, extra))
     return [msgspec.structs.replace(entry, name=f"{i:02d}-{entry.name}") for i, entry in enumerate(entries, 1)]
-
-
-def _literal(source: str, name: str) -> set[str]:
-    for statement in ast.parse(source).body:
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name:
-            return set(ast.literal_eval(statement.value))
-    return set()
 
 
 def write(entries: list[Entry], folder: Path) -> None:
