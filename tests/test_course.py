@@ -24,6 +24,9 @@ IDS = [folder.name for folder in spec.discover(ROOT)]
 LEAST = {"losses": (24, 8, 30, 14)}  # hidden checks, public checks, mistakes, variants: what was promised
 
 
+pytestmark = pytest.mark.slow  # minutes for an assignment; `grader verify --strict` says the most important part
+
+
 @pytest.fixture(scope="module", params=IDS)
 def verdict(request: pytest.FixtureRequest) -> Verdict:
     """Each assignment of the course in turn, proved once."""
@@ -57,7 +60,6 @@ def gallery(folder: Path) -> dict[str, Entry]:
     return {entry.file: entry for entry in read_gallery(spec.load(folder))}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("id_", IDS)
 def test_outcomes_equal_plain_pytest_on_every_entry(
     id_: str, plain_outcomes: Callable[[Path, str], dict[str, str]]
@@ -76,7 +78,6 @@ def test_outcomes_equal_plain_pytest_on_every_entry(
         assert lean == {check: outcome for check, outcome in plain.items() if check in lean}, name
 
 
-@pytest.mark.slow
 def test_verdicts_depend_neither_on_the_cpu_nor_on_threads() -> None:
     """With the vector kernels of other CPUs, and with two threads, the gate comes to the same document."""
     settings = [("default", 1), ("avx2", 1), ("avx512", 1), ("avx512", 2)]
@@ -93,9 +94,7 @@ def test_verdicts_depend_neither_on_the_cpu_nor_on_threads() -> None:
         assert had.lower() == capability or capability == "avx512"  # which not every machine has
 
     for document in documents.values():
-        for one in document["assignments"]:  # what is committed was made with the kernels of one CPU
-            del one["signatures"], one["holds"]
-            assert (one["problems"], one["gaps"]) == ([], [])
+        assert [one["holds"] for one in document["assignments"]] == [True] * len(IDS), document
         assert document == documents[settings[0]]
 
 
