@@ -1,9 +1,11 @@
 # Everything runs from .venv, which the first target that needs it makes. No root, nothing outside this folder.
 #     make demo        see it work          make test         what must pass before every push (a few minutes)
+#     make demo ISOLATION=container   inside Docker, where the default `namespace` cannot be had
 #     make bench       measure it           make test-slow    the rest: attacks, interruptions, whole classes
 # Another Python:  make PYTHON=/path/to/python3.11 demo
 
 PYTHON ?= python3
+ISOLATION ?= namespace
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input -c constraints.txt
 READY := .venv/.ready
@@ -32,7 +34,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY)
-	@$(BIN)/python -m tests.demo
+	@$(BIN)/python -m tests.demo $(ISOLATION)
 
 format: $(READY)
 	@$(BIN)/ruff check --fix --quiet

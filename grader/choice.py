@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import PurePosixPath
 
 from grader import notebook, source
 from grader.errors import UnreadableSubmission
-from grader.members import Member, kind, shown
+from grader.members import LIMITS, Member, kind
 from grader.model import Assignment
+from grader.plain import shown
 
 __all__ = ["choose", "notebook_name", "text_of"]
 
 MAX_CANDIDATES = 20  # files looked into for the expected names, where none is called as it should be
+MAX_SOUGHT = 2 * LIMITS[".py"]  # characters of all of them together: looking into a file costs a parse
 
 
 def choose(inside: list[Member], assignment: Assignment) -> tuple[Member, tuple[str, ...]]:
@@ -64,7 +65,7 @@ def _better(member: Member, inside: list[Member], assignment: Assignment) -> tup
 
 
 def _written(member: Member, assignment: Assignment) -> int:
-    defined = _definitions(member)
+    defined = source.definitions(_text(member))
     return sum(e.id in defined and not source.unfinished(defined[e.id]) for e in assignment.exercises)
 
 
@@ -81,7 +82,12 @@ def _by_definitions(
         )
     if len(candidates) > 1:
         expected = {exercise.id for exercise in assignment.exercises}
-        defined = [(member, expected & set(_definitions(member))) for member in candidates]
+        texts = {member: _text(member) for member in candidates}
+        if sum(map(len, texts.values())) > MAX_SOUGHT:
+            raise UnreadableSubmission(
+                f"there is no {shown(assignment.file)}, and the files hold too much text to try: {_list(candidates)}"
+            )
+        defined = [(member, expected & set(source.definitions(texts[member]))) for member in candidates]
         whole = [member for member, names in defined if names == expected]
         chosen = whole or [member for member, names in defined if names]
         if not chosen:
@@ -97,11 +103,12 @@ def _by_definitions(
     return candidates[0], (f"found {shown(candidates[0].path)} instead of {shown(assignment.file)}; it was graded",)
 
 
-def _definitions(member: Member) -> dict[str, ast.stmt]:
+def _text(member: Member) -> str:
+    """The text of ``member``; nothing where it cannot be read."""
     try:
-        return source.definitions(text_of(member.read(), member)[0])
+        return text_of(member.read(), member)[0]
     except UnreadableSubmission:
-        return {}
+        return ""
 
 
 def _list(some: list[Member]) -> str:

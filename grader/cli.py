@@ -51,9 +51,9 @@ def cli() -> None:
 def check(path: Path, only: str | None, stop_at_first: bool, as_json: bool) -> None:
     """Run the public checks on your file: a release folder, or a file in one."""
     from grader import local
-    from grader.members import printable
     from grader.message import failure_text, outcome_word
     from grader.model import Outcome, to_json
+    from grader.plain import printable
 
     _, file = local.find_release(path)
 
@@ -192,14 +192,16 @@ def grade(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Grade SUBMISSIONS (files, folders, zips, or a folder of them) and keep every run in the results folder."""
+    """Grade SUBMISSIONS (files, folders, zips, or a folder of them) and keep every run in the results folder.
+
+    Whatever interrupts it, what was graded is kept, and the same command goes on with the rest.
+    """
     from grader import grade as grading
-    from grader import spec
-    from grader.isolation import adopt_strays
-    from grader.members import printable
+    from grader import orphans, spec
+    from grader.plain import printable
 
     if sys.platform == "linux":
-        adopt_strays()
+        orphans.adopt()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended like Ctrl-C: children first, results kept
     report = grading.grade(
         spec.find_course(Path.cwd()),
@@ -217,9 +219,36 @@ def grade(
         _write(grading.scores_document(report))
     else:
         _table(report, out, isolation)
+    if report.ungraded:
+        names = ", ".join(map(printable, report.ungraded[:20])) + ", …" * (len(report.ungraded) > 20)
+        click.echo(f"without a score, for their grading has not finished: {names}", err=True)
     for student, sentence in report.errors:
         click.echo(f"grader error: {printable(student)}: {printable(sentence)}", err=True)
     sys.exit(report.exit_code)
+
+
+@cli.command()
+@click.option("--isolation", "tier", metavar="LEVEL", help="Examine one level only.  [default: all]")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output, nothing else there.")
+def doctor(tier: str | None, as_json: bool) -> None:
+    """Find out whether this machine can grade: attack every layer of isolation.
+
+    Exits with 5 if the level that was asked for, or else the default one, does not hold.
+    """
+    from grader import doctor as examination
+    from grader import orphans
+    from grader.model import to_json
+    from grader.tiers import TIERS
+
+    asked = (tier,) if tier else TIERS
+    if sys.platform == "linux":
+        orphans.adopt()
+    found = examination.examine(asked, lambda name: click.echo(f"trying isolation {name} …", err=True))
+    if as_json:
+        _write(to_json({"schema": 1, "isolation": found}))
+    else:
+        click.echo(examination.text(found))
+    sys.exit(5 if found[0].trouble else 0)
 
 
 def _counter(what: str) -> Callable[[int, int], None]:
@@ -247,8 +276,8 @@ def _table(report: GradeReport, out: Path, tier: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from grader.members import printable
     from grader.model import Outcome
+    from grader.plain import printable
 
     table = Table(title=report.assignment.title)
     table.add_column("student", no_wrap=True, max_width=28)

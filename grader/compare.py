@@ -11,11 +11,13 @@ whatever a check gives to :func:`fail`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
 import torch
 
+from grader import plain
 from grader.describe import describe, number
 from grader.model import CheckFailure, Evidence, strict_number
 
@@ -31,10 +33,19 @@ def fail(message: str, kind: str = "wrong", **evidence: Any) -> NoReturn:
     """Say that the answer is wrong. ``message`` is read by students: it names no hidden value.
 
     ``evidence``: further fields of :class:`grader.model.Evidence`, or functions that make their text when it is read.
+    Texts are made plain here (:func:`grader.plain.text`): they may quote what a submission chose.
     """
-    later = {name: value for name, value in evidence.items() if callable(value)}
-    now = {name: value for name, value in evidence.items() if name not in later}
-    raise CheckFailure(Evidence(kind=kind, message=message, **now), later)
+    later = {name: partial(_made, value) for name, value in evidence.items() if callable(value)}
+    now = {name: _plain(value) for name, value in evidence.items() if name not in later}
+    raise CheckFailure(Evidence(kind=kind, message=plain.text(message), **now), later)
+
+
+def _made(value: Callable[[], str]) -> str:
+    return plain.text(value())
+
+
+def _plain(value: Any) -> Any:
+    return plain.text(value) if isinstance(value, str) else value
 
 
 def _name(dtype: torch.dtype) -> str:

@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from grader.plain import printable
+
 __all__ = ["call_text", "describe", "number", "size_of"]
 
 SHOWN_ELEMENTS = 12  # a row of a small example fits one terminal line
@@ -62,6 +64,7 @@ def describe(value: object) -> str:
         text = str(value)
     else:
         text = repr(value)
+    text = printable(text)  # `repr` leaves what shows nothing
     return text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 1] + "…"
 
 

@@ -26,6 +26,7 @@ __all__ = ["DETAIL_LIMIT", "NOTHING", "Function", "Handle", "LocalHandle", "exce
 EXCEPTIONS = frozenset(name for name in vars(python) if isinstance(getattr(python, name), type))
 
 DETAIL_LIMIT = 4000  # characters: a class keeps one detail for each check
+LINES_TOLD = 1000  # in messages: a file of 100,000 lines could spell a hidden input by the line at which it raises
 NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
 NO_GRADIENTS = "the answer is not a value with its gradients"  # only a worker that lies answers so
 NO_INPUTS = "the answer is not a value with the arguments of its call"  # as above
@@ -167,7 +168,7 @@ class Handle(ABC):
                 if "NotImplementedError" in builtins:
                     fail(f"`{name}` is not written yet: it raises NotImplementedError", "not_implemented", line=line)
                 kind = exception_word(builtins)
-                where = f" at line {line} of {self._file}" if line is not None else ""
+                where = f" at line {line} of {self._file}" if line is not None and line < LINES_TOLD else ""
                 memory = kind == "MemoryError" or "can't allocate memory" in text
                 fail(
                     f"`{name}` raised {kind}{instead}{where}",

@@ -16,12 +16,13 @@ from pathlib import Path
 from grader import members, notebook, source
 from grader.choice import choose, notebook_name, text_of
 from grader.errors import UnreadableSubmission, UsageError
-from grader.members import Member, shown
+from grader.members import Member
 from grader.model import Assignment, Submission
+from grader.plain import line, printable, shown
 
 __all__ = ["Entry", "entries", "entry_of", "read", "safe_name"]
 
-MAX_NAME = 200  # characters of a safe name; file systems allow 255 bytes, and endings are added
+MAX_NAME = 200  # characters of a safe name, for file systems allow 255 bytes, and endings are added; of a file's name
 _DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)")  # names that Windows keeps for itself
 _KEPT = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 
@@ -84,7 +85,7 @@ def read(entry: Entry, assignment: Assignment) -> Submission:
     except OSError as error:
         problem = f"{shown(file)} cannot be read: {error.strerror or error}"
     digest = digest or hashlib.sha256(problem.encode()).hexdigest()
-    return Submission(_writable(entry.student), _writable(file), text, digest, problem, notes)
+    return Submission(entry.student, line(file, MAX_NAME), text, digest, problem, notes)
 
 
 def safe_name(student: str) -> str:
@@ -118,24 +119,28 @@ def _entry_paths(path: Path, assignment: Assignment) -> list[Path]:
 
 
 def _quoted(path: Path) -> str:
-    return f"`{members.printable(str(path))}`"  # whole, however long: the end tells one entry from another
+    return f"`{printable(str(path))}`"  # whole, however long: the end tells one entry from another
 
 
 def _student(path: Path) -> str:
     name = path.name if path.name not in ("", "..") else path.resolve().name
-    if not path.is_dir() or path.is_symlink():
+    if not _is_folder(path):
         name = Path(name).stem
-    return _writable(unicodedata.normalize("NFC", name))  # macOS hands names out decomposed
+    # macOS hands names out decomposed. What cannot be seen is written out: two ids never look the same.
+    return printable(unicodedata.normalize("NFC", name))
 
 
-def _writable(name: str) -> str:
-    """``name`` without the half surrogates by which Python shows bytes that are not UTF-8; JSON cannot hold them."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+def _is_folder(path: Path) -> bool:
+    """Whether ``path`` is a folder itself; what cannot be asked, on a stale mount for one, is told when it is read."""
+    try:
+        return path.is_dir() and not path.is_symlink()
+    except OSError:
+        return False
 
 
 def _member(path: Path, assignment: Assignment) -> tuple[Member, tuple[str, ...]]:
     """The one file of the entry that is to be graded, and warnings."""
-    if path.is_dir() and not path.is_symlink():
+    if _is_folder(path):
         inside = members.of_folder(path, assignment.file)
         zips = [member for member in inside if members.kind(member.name) == ".zip"]
         if len(zips) == 1 and not any(members.kind(member.name) in (".py", ".ipynb") for member in inside):

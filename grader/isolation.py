@@ -1,37 +1,31 @@
-"""Where student code runs: tiers of isolation, the zygote that a tier hosts, the limits a worker puts on itself.
-
-Tiers are never lowered silently: what a machine cannot give raises EnvironmentRefused. The `process` tier has
-resource limits and deadlines only, so a submission can read and write what the grading user can.
-"""
+"""The trusted side's hold on the untrusted one: a zygote that a tier of isolation hosts, and the workers it forks."""
 
 from __future__ import annotations
 
 import array
 import contextlib
-import ctypes
-import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Iterable
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from grader.errors import EnvironmentRefused, GraderError, UsageError
+import msgspec
+
+import grader
+from grader import bubblewrap, orphans, seccomp
+from grader.confinement import SCRATCH, Confinement, Ready, Reply, spaces
+from grader.errors import EnvironmentRefused, GraderError
 from grader.model import Isolation, Limits
+from grader.tiers import ACCEPT, layers_of, why_no_namespaces
 
-if sys.platform != "win32":
-    import resource
+__all__ = ["Exit", "WorkerProcess", "Zygote"]
 
-__all__ = ["TIERS", "Exit", "WorkerProcess", "Zygote", "adopt_strays", "confine", "end_strays", "require"]
-
-TIERS = ("process",)
-# `namespace` is the default already, so that no command line will change its meaning.
-FUTURE_TIERS = ("namespace", "container")
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 START_TIMEOUT_S = 120.0  # a cold `import torch` from a network file system has been seen to take a minute
 REPLY_TIMEOUT_S = 20.0  # a fork or a kill takes 20 ms; a submission can stop its zygote
 ENVIRONMENT = {
@@ -43,78 +37,15 @@ ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONHASHSEED": "0",  # the order of a student's sets must not decide a check
 }
-
-
-def require(tier: str, *, accept_unsandboxed: bool) -> Isolation:
-    """The layers of ``tier`` on this machine. Raises UsageError or EnvironmentRefused with the way round."""
-    if tier not in (*TIERS, *FUTURE_TIERS):
-        raise UsageError(f"unknown isolation `{tier}`; this version has: {', '.join(TIERS)}")
-    if tier in FUTURE_TIERS:
-        raise EnvironmentRefused(
-            f"isolation `{tier}` is not in this version, and nothing weaker is taken in its place by itself."
-            " What there is: `--isolation process --accept-unsandboxed`, limits of time and memory without a sandbox"
-        )
-    if not accept_unsandboxed:
-        raise EnvironmentRefused(
-            "isolation `process` has time and memory limits only: a submission can read and change whatever you can. "
-            "Add `--accept-unsandboxed` if you trust these submissions or this machine is disposable"
-        )
-    if sys.platform != "linux":
-        raise EnvironmentRefused(
-            f"grading forks its workers, which needs Linux; this is {sys.platform}. Use a Linux machine or container"
-        )
-    return Isolation(tier=tier, applied=("rlimits", "deadlines"))
-
-
-def prctl(option: int, value: int) -> None:
-    """prctl(2) with one argument. Raises OSError."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"prctl({option}): {os.strerror(number)}")
-
-
-_adopting = False
-
-
-def adopt_strays() -> None:
-    """Called by a process that has no children but those of this module: orphans below it become its children.
-
-    A zygote adopts what its workers leave behind; a slot and `grade`, what is left when a submission has killed it.
-    """
-    global _adopting  # noqa: PLW0603 - a property of the process, like the flag in the kernel
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
-    _adopting = True
-
-
-def end_strays(keep: Collection[int] = ()) -> None:
-    """Kill and reap every child of this process but ``keep``, and what they leave; only after :func:`adopt_strays`."""
-    while _adopting:
-        strays = []
-        for task in os.listdir("/proc/self/task"):
-            with contextlib.suppress(FileNotFoundError), open(f"/proc/self/task/{task}/children", "rb") as file:
-                strays += [pid for pid in map(int, file.read().split()) if pid not in keep]
-        if not strays:
-            return
-        for pid in strays:
-            with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-
-
-def confine(limits: Limits) -> None:
-    """Called by a fresh worker, before any student code, on itself."""
-    os.setsid()  # its own group, so that the zygote can end its children with it
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    with open("/proc/self/statm", "rb") as file:
-        mapped = int(file.read().split()[0]) * os.sysconf("SC_PAGESIZE")
-    for kind, limit in (
-        (resource.RLIMIT_AS, mapped + limits.memory_mb * 2**20),
-        (resource.RLIMIT_FSIZE, 4 * 2**20),
-        (resource.RLIMIT_NOFILE, 64),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        resource.setrlimit(kind, (limit, limit))
+# All of this package that the untrusted side can see in a sandbox: what a worker consists of.
+MODULES = (
+    "__init__", "canary", "channel", "confinement", "errors", "guard", "landlock", "model", "orphans", "seccomp",
+    "student", "wire", "worker", "zygote",
+)  # fmt: skip
+PACKAGE = Path(grader.__file__).parent
+INSIDE = Path("/opt/grader")  # where a sandbox shows them
+# A range for users made on the fly, which no distribution gives to anybody: systemd's, see its UIDS-GIDS page.
+UIDS = range(61184, 65520)
 
 
 class Exit:
@@ -143,7 +74,7 @@ class WorkerProcess:
     def end(self) -> Exit:
         """Kill it and everything it started; how it had ended if it was dead already."""
         try:
-            status = self.zygote.request({"op": "kill"})["status"]
+            status = self.zygote.request({"op": "kill"}).status
         except GraderError:  # in the process tier a submission can kill the zygote, and its workers die with it
             self.zygote.gone = True  # the next fork starts another one
             status = signal.SIGKILL
@@ -154,33 +85,55 @@ class WorkerProcess:
 
 
 class Zygote:
-    """A clean process with torch imported that forks one worker at a time. Use as a context manager."""
+    """A clean process with torch imported that forks one worker at a time, in isolation. Use as a context manager."""
 
-    def __init__(self, limits: Limits) -> None:
-        """Start it. Raises GraderError when it does not come up."""
-        self._limits = limits
+    def __init__(self, limits: Limits, tier: str, hidden: Iterable[Path] = ()) -> None:
+        """Start it in ``tier``, and prove every layer by a canary.
+
+        ``hidden``: folders that no worker may read, wherever they lie. Raises EnvironmentRefused when a layer cannot be
+        had or does not hold, GraderError when the zygote does not come up for another reason.
+        """
+        self.tier = tier
+        self.hidden = tuple(path.resolve() for path in hidden)
+        layers = layers_of(tier)
+        self._sandboxed = "seccomp" in layers
+        self._asked = Confinement(
+            layers=tuple(layer for layer in layers if layer not in ("namespaces", "deadlines")),
+            limits=limits,
+            readable=bubblewrap.readable() if self._sandboxed else (),
+            hidden=tuple(map(str, (*self.hidden, PACKAGE))),
+            uid=UIDS[os.getpid() % len(UIDS)] if "user" in layers else 0,
+            seccomp=seccomp.compile_filter() if self._sandboxed else b"",
+        )
         self._start()
+        self._prove()
 
     def _start(self) -> None:
-        limits = self._limits
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control = ours
+        self._words = os.memfd_create("zygote")  # what it, or bubblewrap, has to say when it cannot start
+        asked = msgspec.json.encode(self._asked).decode()
+        program = [sys.executable, "-P", "-s", "-m", "grader.zygote", str(theirs.fileno()), asked]
+        environment = dict(ENVIRONMENT)
+        if self.tier == "namespace":
+            shown = [(PACKAGE / f"{name}.py", INSIDE / "grader" / f"{name}.py") for name in MODULES]
+            program = bubblewrap.command(program, shown, (*self.hidden, PACKAGE))
+            environment |= {"HOME": str(SCRATCH), "TMPDIR": str(SCRATCH), "PYTHONPATH": str(INSIDE)}
         with contextlib.ExitStack() as undo, theirs:
             undo.callback(ours.close)
-            command = [sys.executable, "-P", "-s", "-m", "grader.zygote", str(theirs.fileno())]
+            undo.callback(os.close, self._words)
             self.process = subprocess.Popen(
-                [*command, json.dumps({name: getattr(limits, name) for name in limits.__struct_fields__})],
-                env=ENVIRONMENT,
+                program,
+                env=environment,
                 cwd="/",
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
+                stderr=self._words,
             )
             undo.pop_all()
         ours.settimeout(START_TIMEOUT_S)
         try:
-            threads = self._reply().get("threads")
-            if threads != 1:
-                raise GraderError(f"the zygote has {threads} threads; a fork would copy only one of them")
+            self._accept(msgspec.json.decode(self._reply(), type=Ready))
         except GraderError:
             self.process.kill()
             self.close()
@@ -188,12 +141,48 @@ class Zygote:
         ours.settimeout(REPLY_TIMEOUT_S)
         self.gone = False
 
+    def _accept(self, ready: Ready) -> None:
+        """Whether it came up as it was asked to. Raises GraderError or EnvironmentRefused."""
+        if ready.failed:
+            raise EnvironmentRefused(f"isolation `{self.tier}` cannot be had here: {ready.failed}. {ACCEPT}")
+        if ready.threads != 1:
+            raise GraderError(f"the zygote has {ready.threads} threads; a fork would copy only one of them")
+        if self.tier == "namespace":
+            own = spaces()
+            shared = [name for name in ("ipc", "mnt", "net", "pid", "uts") if ready.spaces.get(name) == own[name]]
+            if shared:
+                raise EnvironmentRefused(
+                    f"the layer `namespaces` is not there: {', '.join(shared)} is shared. {ACCEPT}"
+                )
+        self._abi = ready.landlock_abi if "landlock" in self._asked.layers else 0
+
+    @property
+    def isolation(self) -> Isolation:
+        """The layers in force, each of them proved."""
+        return Isolation(self.tier, layers_of(self.tier), self._abi)
+
+    def _prove(self) -> None:
+        """Let a canary try what the layers have to stop. Raises EnvironmentRefused."""
+        outside = str(PACKAGE / "isolation.py")  # which no worker needs
+        found = self.request({"op": "canary", "layers": layers_of(self.tier), "outside": outside})
+        if found.failed or found.holes:
+            self.close()
+        if found.failed:
+            raise EnvironmentRefused(f"isolation `{self.tier}` cannot be had here: {found.failed}. {ACCEPT}")
+        if found.holes:
+            raise EnvironmentRefused(
+                f"isolation `{self.tier}` does not hold here: a worker could {', '.join(found.holes)}."
+                f" Nothing was graded. {ACCEPT}"
+            )
+
     def fork(self) -> WorkerProcess:
         """A new worker. The one before must have ended."""
         try:
             if self.gone:
                 self.restart()
             return self._fork()
+        except EnvironmentRefused:
+            raise
         except GraderError:  # in the process tier, what an earlier submission left behind can have killed the zygote
             self.restart()
             return self._fork()
@@ -203,7 +192,9 @@ class Zygote:
         reader, writer = os.pipe()
         os.set_blocking(reader, False)
         try:
-            self.request({"op": "fork"}, theirs.fileno(), writer)
+            reply = self.request({"op": "fork"}, theirs.fileno(), writer)
+            if missing := sorted(set(self._asked.layers) - set(reply.layers)):
+                raise EnvironmentRefused(f"a worker came up without {', '.join(missing)}: {reply.failed}")
         except GraderError:
             ours.close()
             os.close(reader)
@@ -213,23 +204,33 @@ class Zygote:
             os.close(writer)
         return WorkerProcess(self, ours, reader)
 
-    def request(self, message: dict[str, str], *fds: int) -> dict[str, int]:
-        """One exchange on the control socket."""
+    def request(self, message: dict[str, object], *fds: int) -> Reply:
+        """One exchange on the control socket. Nothing that comes back was written by a student's code."""
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         with contextlib.suppress(OSError):  # the reply that then does not come is the error
-            self.control.sendmsg([json.dumps(message).encode()], rights)
-        return self._reply()
+            self.control.sendmsg([msgspec.json.encode(message)], rights)
+        return msgspec.json.decode(self._reply(), type=Reply)
 
-    def _reply(self) -> dict[str, int]:
+    def _reply(self) -> bytes:
         try:
-            data = self.control.recv(4096)
+            data = self.control.recv(1 << 16)
         except OSError:  # a timeout is one, too
             data = b""
         if not data:
-            status = self.process.poll()
-            raise GraderError(f"the zygote, which forks the workers, is gone (status {status})")
-        reply: dict[str, int] = json.loads(data)
-        return reply
+            raise self._gone()
+        return data
+
+    def _gone(self) -> GraderError:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(1.0)
+        status = self.process.poll()
+        words = os.pread(self._words, 1 << 16, 0).decode("utf-8", "replace").strip()
+        if self.tier == "namespace" and words.startswith("bwrap:"):
+            return EnvironmentRefused(
+                f"isolation `namespace` cannot be had here: {words.splitlines()[-1]} — {why_no_namespaces()}. {ACCEPT}"
+            )
+        told = f": {words}" if words else ""
+        return GraderError(f"the zygote, which forks the workers, is gone (status {status}){told}")
 
     def restart(self) -> None:
         """A new zygote in the place of one that is gone, or does not answer."""
@@ -246,7 +247,10 @@ class Zygote:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        end_strays()
+        if self._words >= 0:
+            os.close(self._words)
+            self._words = -1
+        orphans.end()
 
     def __enter__(self) -> Self:
         return self

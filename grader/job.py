@@ -17,21 +17,20 @@ class Job(msgspec.Struct, frozen=True):
     seed: str  # hexadecimal
     seed_hash: str
     isolation: Isolation
-    force: bool = False
     device: str = "cpu"
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One entry to grade."""
+    """One entry to grade. Done twice it is still one run: a slot that died may have closed it."""
 
     student: str
     path: bytes  # as the file system spells it, which need not be UTF-8
+    run: str = "0001"  # the id of the run to be made
 
 
 class Done(msgspec.Struct, frozen=True):
     """The answer to one entry; ``error`` is a sentence about the grader, never about the submission."""
 
     student: str
-    graded: bool = False  # False: it had been graded before
     error: str = ""
     exit_code: int = 0

@@ -28,9 +28,9 @@ from grader.errors import GraderError, UsageError
 from grader.handle import Handle, LocalHandle, read_scenarios
 from grader.local import Diagnoses, checks_of, open_reference
 from grader.manifest import MANIFEST, read_table
-from grader.members import printable
 from grader.message import failure_text
 from grader.model import Assignment, Check
+from grader.plain import printable
 from grader.session import Checks, with_checks
 from grader.student import StudentModule
 

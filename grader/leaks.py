@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from grader.contents import Archives, Closed, archive_kind, base64_in, decoded, texts
-from grader.members import printable
 from grader.model import Assignment
 from grader.phrases import Index, Reading, collapsed, phrases, readings
+from grader.plain import printable
 from grader.stubs import make_stub, solution_lines
 
 __all__ = ["Origin", "Secrets", "leaks"]

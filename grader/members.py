@@ -12,15 +12,18 @@ import unicodedata
 import zipfile
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from grader.errors import UnreadableSubmission
+from grader.plain import shown
 
-__all__ = ["Member", "is_junk", "kind", "of_folder", "of_zip", "printable", "read_file", "shown"]
+__all__ = ["Member", "is_junk", "kind", "of_folder", "of_zip", "read_file", "size"]
 
 MIB = 1 << 20
-LIMITS = {".py": 1 * MIB, ".ipynb": 5 * MIB, ".zip": 20 * MIB}  # bytes read of one file; honest ones hold a few KiB
+# Bytes read of one file. Honest sources hold a few KiB; each KiB of a hostile one costs up to 1 MiB while it is parsed.
+LIMITS = {".py": MIB // 4, ".ipynb": 5 * MIB, ".zip": 20 * MIB}
 MAX_UNPACKED = 20 * MIB  # of a whole zip, as its directory declares
 MAX_RATIO = 100  # unpacked by packed, of a whole zip; source text reaches about 10
 MAX_MEMBERS = 200  # files in a zip
@@ -59,20 +62,14 @@ def kind(name: str) -> str:
     return ending if ending in LIMITS else ""
 
 
+def size(limit: int) -> str:
+    """A limit of bytes or characters in words."""
+    return f"{limit // MIB} MiB" if limit >= MIB else f"{limit // 1024} KiB"
+
+
 def is_junk(name: str) -> bool:
     """Whether a file or folder of this name was left there by a system or a tool, and not by the student."""
     return name.startswith(".") or name.lower() in JUNK
-
-
-def printable(text: str) -> str:
-    """``text`` with escapes for what no terminal, page or JSON file should be given: controls, half surrogates."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-
-
-def shown(name: str) -> str:
-    """``name`` as a sentence may hold it: in backticks, printable, of bounded length."""
-    text = printable(name).replace("`", "'")
-    return f"`{text if len(text) <= 80 else text[:50] + '…' + text[-29:]}`"
 
 
 def read_file(path: Path, name: str) -> bytes:
@@ -157,7 +154,9 @@ def of_zip(data: bytes, name: str) -> list[Member]:
 def _children(folder: Path, name: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
-            return sorted((child for child in found if not is_junk(child.name)), key=lambda child: child.name)
+            # One more than may be looked at is enough to refuse: a folder may hold millions.
+            some = islice((child for child in found if not is_junk(child.name)), MAX_LOOKED_AT + 1)
+            return sorted(some, key=lambda child: child.name)
     except OSError as error:
         raise UnreadableSubmission(f"the folder {shown(name)} cannot be read: {error.strerror or error}") from error
 
@@ -194,7 +193,7 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str) -> bytes:
 
 def _capped(data: bytes, limit: int, name: str) -> bytes:
     if len(data) > limit:
-        raise UnreadableSubmission(f"{shown(name)} is larger than {limit // MIB} MiB, which is all that is read")
+        raise UnreadableSubmission(f"{shown(name)} is larger than {size(limit)}, which is all that is read")
     return data
 
 

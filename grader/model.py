@@ -272,6 +272,7 @@ class Isolation(_Frozen, frozen=True):
 
     tier: str
     applied: tuple[str, ...]
+    landlock_abi: int = 0  # the kernel's version of that layer, which decides what it can forbid; 0: not used
 
 
 class Run(_Frozen, frozen=True):

@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from typing import Any, TypeGuard
 
 from grader.errors import UnreadableSubmission
-from grader.members import MIB, shown
+from grader.members import LIMITS, size
+from grader.plain import shown
 from grader.source import parse
 
 __all__ = ["cell_at", "to_source"]
 
-MAX_SOURCE = 1 * MIB  # characters of all code cells together, as for a .py
-MAX_PARSED = 2 * MIB  # characters parsed while looking for magics: each one found costs a parse of its cell
+MAX_SOURCE = LIMITS[".py"]  # characters of all code cells together
+MAX_PARSED = 2 * MAX_SOURCE  # characters parsed while looking for magics: each one found costs a parse of its cell
 MAX_CELLS = 2_000  # of all kinds; each code cell costs a parse
 _MARK = re.compile(r"# cell (\d+)$")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -34,11 +35,11 @@ def to_source(text: str, name: str) -> tuple[str, tuple[str, ...]]:
     futures: list[str] = []
     silenced: list[str] = []
     ignored: list[str] = []
-    budget, size = MAX_PARSED, 0
+    budget, length = MAX_PARSED, 0
     for number, cell, tests in _code_cells(text, name):
-        size += len(cell)
-        if size > MAX_SOURCE:
-            raise UnreadableSubmission(f"{shown(name)} holds more than {MAX_SOURCE // MIB} MiB of code")
+        length += len(cell)
+        if length > MAX_SOURCE:
+            raise UnreadableSubmission(f"{shown(name)} holds more than {size(MAX_SOURCE)} of code")
         if tests:
             ignored += [f"cell {number}"] if _is_written(cell) else []
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
+from grader import plain
 from grader.model import Limits
 
 __all__ = ["Flooded", "Output"]
@@ -54,7 +55,24 @@ class Output:
             del self._tail[: len(self._tail) - self._half]
 
     def text(self) -> str:
-        """What was kept, undecodable bytes replaced, with a note of how much was cut in the middle."""
+        """What was kept, as :func:`grader.plain.text` makes it, with a note of how much was left out in the middle.
+
+        Undecodable bytes are replaced. Without the note it is at most ``output_kb`` KiB of UTF-8, whatever was printed:
+        replaced and escaped bytes take up to four times their room, and count as what they have become.
+        """
+        half = self._half
         cut = self.total - len(self._head) - len(self._tail)
-        middle = f"\n… {cut} bytes left out …\n".encode() if cut else b""
-        return (bytes(self._head) + middle + bytes(self._tail)).decode("utf-8", "replace")
+        if cut:
+            head, tail = _shown(self._head), _shown(self._tail)
+        else:
+            whole = _shown(self._head + self._tail)
+            head, tail = whole[:half], whole[half:]
+            if len(tail) <= half:
+                return whole.decode("utf-8")
+        over = [max(0, len(part) - half) for part in (head, tail)]
+        note = f"\n… {cut + sum(over)} bytes left out …\n"
+        return head[:half].decode("utf-8", "ignore") + note + tail[over[1] :].decode("utf-8", "ignore")
+
+
+def _shown(printed: bytearray) -> bytes:
+    return plain.text(printed.decode("utf-8", "replace")).encode("utf-8")

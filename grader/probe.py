@@ -26,6 +26,7 @@ from grader.describe import call_text
 from grader.errors import SpecError
 from grader.handle import Handle, exception_word
 from grader.model import Answer, CheckFailure, Exercise, Part, Probe, strict_number
+from grader.plain import printable
 from grader.reference import load_module
 
 __all__ = ["KEPT", "UNWRITTEN", "ask", "call", "hvp", "read_probes", "vjp", "with_inputs"]
@@ -173,7 +174,7 @@ def _parts(path: str, value: Any) -> Iterator[tuple[str, Part]]:
             yield from _parts(f"{path}.{index}", item)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _parts(f"{path}.{str(key)[:TEXT]}", item)
+            yield from _parts(f"{path}.{printable(str(key)[:TEXT])}", item)
     else:
         yield path, Part(type(value).__name__, (), (_plain(value, torch.float64),))
 
@@ -181,7 +182,7 @@ def _parts(path: str, value: Any) -> Iterator[tuple[str, Part]]:
 def _plain(value: Any, dtype: torch.dtype) -> float | str:
     """As JSON may hold it, in as many digits as ``dtype`` needs."""
     if not isinstance(value, (int, float)) or (isinstance(value, int) and abs(value) > EXACT):
-        return str(value)[:TEXT]
+        return printable(str(value)[:TEXT])
     if isinstance(value, float) and dtype is not torch.float64 and math.isfinite(value):
         value = float(f"{value:.9g}")
     return strict_number(float(value))

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from grader import wire
+from grader import plain, wire
 from grader.channel import Channel, Closed, DeadlineMissed
 from grader.handle import DETAIL_LIMIT, NOTHING, Handle
 from grader.isolation import WorkerProcess, Zygote
@@ -123,7 +123,7 @@ class RemoteHandle(Handle):
         exit_ = self._end()
         if kind == "crash":
             message += f" (it {exit_})"
-        raise WorkerLost(Evidence(kind=kind, message=message, detail=detail))
+        raise WorkerLost(Evidence(kind=kind, message=message, detail=plain.text(detail)))
 
     def _load(self) -> None:
         """Start a worker and execute the file in it; a statement that hangs or crashes is found and left out."""

@@ -26,7 +26,6 @@ from grader.model import (
     Assignment,
     Check,
     Evidence,
-    Isolation,
     Outcome,
     Probe,
     Record,
@@ -49,7 +48,6 @@ class Course(msgspec.Struct, frozen=True):
     digests: dict[str, str]  # check id -> digest of everything that decides its outcome
     seed_hash: str
     scenarios: str | None
-    isolation: Isolation
     device: str = "cpu"
     probes: tuple[Probe, ...] = ()
 
@@ -106,7 +104,7 @@ def run(
         submission=submission.digest,
         seed_hash=course.seed_hash,
         device=course.device,
-        isolation=course.isolation,
+        isolation=zygote.isolation,
         versions=versions(),
         started=started.isoformat(timespec="seconds"),
         seconds=round(time.perf_counter() - clock, 4),

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 import pytest
 
+from grader import plain
 from grader.describe import call_text, size_of
 from grader.errors import GraderError, SpecError
-from grader.handle import Handle
+from grader.handle import DETAIL_LIMIT, Handle
 from grader.model import Case, Check, CheckFailure, Evidence, Outcome
 
 if TYPE_CHECKING:
@@ -176,7 +177,8 @@ class Checks:
         except CheckFailure as failure:
             return _failed(failure.with_traceback(None), self.handle, item)
         except AssertionError as error:
-            evidence = Evidence(kind="assertion", message="an assertion of this check does not hold", detail=str(error))
+            detail = plain.text(str(error)[:DETAIL_LIMIT])  # it quotes what was returned
+            evidence = Evidence(kind="assertion", message="an assertion of this check does not hold", detail=detail)
             return _failed(CheckFailure(evidence), self.handle, item)
         except GraderError:
             raise
@@ -228,7 +230,7 @@ def _unusable(result: _Result, student: Handle, item: pytest.Function) -> _Resul
 
 
 def _our_fault(error: BaseException) -> _Result:
-    text = "".join(traceback.format_exception(error))[-4000:]
+    text = plain.text("".join(traceback.format_exception(error))[-DETAIL_LIMIT:])
     evidence = Evidence(kind="grader", message="the check itself failed; this is not the student's fault", detail=text)
     return _Result(Outcome.GRADER_ERROR, "grader", 0, lambda: evidence)
 

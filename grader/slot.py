@@ -1,8 +1,8 @@
 """A grading slot: one process with the checks collected and one zygote, fed entries line by line.
 
 ``python -m grader.slot`` reads a :class:`grader.job.Job` and then entries as JSON lines on standard input; each line is
-answered by one :class:`grader.job.Done` on standard output. It writes runs into RESULTS itself, so that results do
-not pass through anybody's memory.
+answered by one :class:`grader.job.Done` on standard output, once the run is closed. It writes runs into RESULTS itself,
+so that results do not pass through anybody's memory.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
-from grader import spec
+from grader import orphans, spec
 from grader.diagnose import read_signatures
-from grader.errors import EnvironmentRefused, GraderError
+from grader.errors import GraderError
 from grader.handle import Handle, LocalHandle, read_scenarios
 from grader.intake import Entry, read
-from grader.isolation import Zygote, adopt_strays
+from grader.isolation import Zygote
 from grader.job import Done, Job, Task
 from grader.model import WIRE_VERSION
 from grader.reference import Reference, load_module
@@ -29,7 +29,7 @@ from grader.run import Course, run
 from grader.session import Checks, with_checks
 from grader.store import Results
 
-__all__ = ["course_of", "grade_entries", "solution_of"]
+__all__ = ["course_of", "grade_tasks", "solution_of"]
 
 
 def course_of(job: Job) -> Course:
@@ -41,7 +41,6 @@ def course_of(job: Job) -> Course:
         digests=spec.check_digests(assignment, job.seed_hash, WIRE_VERSION),
         seed_hash=job.seed_hash,
         scenarios=read_scenarios(folder),
-        isolation=job.isolation,
         device=job.device,
         probes=read_signatures(folder).probes,
     )
@@ -58,46 +57,39 @@ def solution_of(course: Course) -> Callable[[], Handle]:
     return handle
 
 
-def grade_entries(job: Job, entries: Iterable[Entry], done: BinaryIO) -> None:
-    """Grade ``entries`` as they come, writing one Done line for each."""
+def grade_tasks(job: Job, tasks: Iterable[Task], done: BinaryIO) -> None:
+    """Carry out ``tasks`` as they come, writing one Done line for each; the first with an error is the last."""
     course = course_of(job)
     results = Results(Path(job.results))
+    hidden = [Path(job.assignment).parent.parent, results.root]
     truth = Reference(load_module(Path(job.assignment) / "reference.py"), bytes.fromhex(job.seed))
 
     def say(answer: Done) -> None:
         done.write(msgspec.json.encode(answer) + b"\n")
         done.flush()
 
-    def grade(entry: Entry, checks: Checks, zygote: Zygote) -> bool:
-        """False: it had been graded before."""
-        submission = read(entry, course.assignment)
-        if not job.force and results.graded(submission, course.assignment, course.digests, job.device):
-            return False
-        run_id, journal = results.new_run(entry.student)
+    def grade(task: Task, checks: Checks, zygote: Zygote) -> None:
+        if results.closed(task.student, task.run):
+            return
+        submission = read(Entry(task.student, Path(os.fsdecode(task.path))), course.assignment)
+        journal = results.open_run(task.student, task.run)
         try:
-            journal.close(run(submission, run_id, course, checks, zygote, journal.add))
+            journal.close(run(submission, task.run, course, checks, zygote, journal.add))
         except BaseException:
             journal.abandon()
             raise
-        return True
 
     def body(checks: Checks) -> None:
-        with Zygote(course.assignment.limits) as zygote:
-            for entry in entries:
+        with Zygote(course.assignment.limits, job.isolation.tier, hidden) as zygote:
+            for task in tasks:
                 try:
-                    say(Done(entry.student, graded=grade(entry, checks, zygote)))
+                    grade(task, checks, zygote)
+                    say(Done(task.student))
                 except GraderError as error:
-                    say(Done(entry.student, error=str(error), exit_code=error.exit_code))
-                    if error.exit_code == EnvironmentRefused.exit_code:  # a full disk is full for the next one too
-                        return
+                    say(Done(task.student, error=str(error), exit_code=error.exit_code))
+                    return  # a full disk is full for the next one too, and what else is broken here is not known
 
     with_checks(Path(job.assignment), course.assignment.hidden_checks, truth, body, solution_of(course))
-
-
-def _entries(lines: Iterable[bytes]) -> Iterator[Entry]:
-    for line in lines:
-        task = msgspec.json.decode(line, type=Task)
-        yield Entry(task.student, Path(os.fsdecode(task.path)))
 
 
 def main() -> None:
@@ -107,9 +99,9 @@ def main() -> None:
     os.dup2(2, 1)  # whatever a library prints must not lie among the answers
     job = msgspec.json.decode(source.readline(), type=Job)
     if sys.platform == "linux":
-        adopt_strays()
+        orphans.adopt()
     try:
-        grade_entries(job, _entries(source), done)
+        grade_tasks(job, (msgspec.json.decode(line, type=Task) for line in source), done)
     except GraderError as error:
         done.write(msgspec.json.encode(Done("", error=str(error), exit_code=error.exit_code)) + b"\n")
         done.close()

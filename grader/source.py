@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from grader.errors import UnreadableSubmission
-from grader.members import printable, shown
+from grader.plain import line, shown
 
 __all__ = ["checked", "decode", "definitions", "parse", "repeated", "unfinished"]
 
@@ -74,7 +74,7 @@ def checked(text: str, name: str, place: Callable[[int], str] = "line {}".format
         where = f"{shown(name)}, {place(error.lineno or 1)}, column {max(error.offset or 1, 1)}"
         quoted = text.split("\n")[(error.lineno or 1) - 1 :][:1]
         code = f": {shown(quoted[0].strip()[:80])}" if quoted and quoted[0].strip() else ""
-        raise UnreadableSubmission(f"{where} is not Python {version}: {printable(error.msg)}{code}") from error
+        raise UnreadableSubmission(f"{where} is not Python {version}: {line(error.msg, 300)}{code}") from error
     except (RecursionError, MemoryError) as error:
         sentence = f"{shown(name)} is nested too deeply for Python to read; write it in smaller steps"
         raise UnreadableSubmission(sentence) from error
@@ -110,8 +110,8 @@ def unfinished(statement: ast.stmt) -> bool:
 
 
 def _declared(data: bytes, name: str) -> str:
-    for line in re.split(rb"\r\n?|\n", data[:4096], maxsplit=2)[:2]:
-        if match := _COOKIE.match(line):
+    for row in re.split(rb"\r\n?|\n", data[:4096], maxsplit=2)[:2]:
+        if match := _COOKIE.match(row):
             declared = match[1].decode("ascii", "replace")
             try:
                 encoding = codecs.lookup(declared).name
@@ -122,7 +122,7 @@ def _declared(data: bytes, name: str) -> str:
                     f"{shown(name)} declares the encoding {shown(declared)}, which is not supported; save it as UTF-8"
                 )
             return encoding
-        if not _BLANK.match(line):
+        if not _BLANK.match(row):
             break
     return "utf-8"
 

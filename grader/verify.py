@@ -22,7 +22,7 @@ from grader.diagnose import SCHEMA, SIGNATURES, diagnose, differ, read_signature
 from grader.errors import SpecError
 from grader.gallery import Entry, Variation, read_gallery
 from grader.guard import operators
-from grader.isolation import Zygote, require
+from grader.isolation import Zygote
 from grader.job import Job
 from grader.model import Answer, Outcome, Record, Run, Signature, Signatures, Submission, to_json
 from grader.probe import ask, read_probes
@@ -35,6 +35,7 @@ from grader.session import Checks, with_checks
 from grader.slot import course_of, solution_of
 from grader.store import write_atomically
 from grader.stubs import make_stub
+from grader.tiers import require
 from grader.verdict import Judged, Verdict
 
 __all__ = ["seed_of", "verify", "write_signatures"]
@@ -95,7 +96,7 @@ class _Trial:
                 self.problems.append(f"assignment.toml: forbidden: the library has no {name!r}, so nothing forbids it")
         source = Path(assignment.solution).read_bytes()
         text = source.decode("utf-8-sig")
-        with Zygote(assignment.limits) as zygote:
+        with Zygote(assignment.limits, "process") as zygote:
 
             def graded(source: str, course: Course = self.course) -> Run:
                 self._done += 1

@@ -294,7 +294,12 @@ def _tensors(
                 pass
             case _:
                 raise ProtocolError("a message has a tensor of unknown form")
-        if any(type(n) is not int or not 0 <= n <= MAX_ELEMENTS for n in shape) or length < 0:
+        # By type, because True is an int too, and torch does not take it for one.
+        if (
+            any(type(n) is not int or not 0 <= n <= MAX_ELEMENTS for n in shape)
+            or type(length) is not int
+            or length < 0
+        ):
             raise ProtocolError("a tensor in a message has an impossible shape")
         dtype = dtypes[name]
         if reply:

@@ -161,6 +161,7 @@ def run_sources(
     *,
     zygotes: list[int] | None = None,
     journal: dict[str, list[Record]] | None = None,
+    tier: str = "process",
 ) -> dict[str, Run]:
     """The runs of ``sources`` (student → text), in the order given, through one session and one zygote.
 
@@ -170,7 +171,7 @@ def run_sources(
     runs: dict[str, Run] = {}
 
     def body(checks: Checks) -> None:
-        with Zygote(here.assignment.limits) as zygote:
+        with Zygote(here.assignment.limits, tier) as zygote:
             for student, source in sources.items():
                 settled = [] if journal is None else journal.setdefault(student, [])
                 entry = submission(student, source, here.assignment.file)

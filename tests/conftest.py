@@ -73,5 +73,5 @@ def plain_outcomes() -> Callable[[Path, str], dict[str, str]]:
 @pytest.fixture(scope="session")
 def zygote() -> Iterator[Zygote]:
     """One for all tests that end every worker they fork: starting it takes seconds."""
-    with Zygote(Limits()) as one:
+    with Zygote(Limits(), "process") as one:
         yield one

@@ -21,7 +21,7 @@ def test_the_demo_class_scores_as_deserved(tmp_path: Path) -> None:
     sample_class.write(entries, tmp_path / "in")
 
     report = grade(
-        tmp_path, "losses", [tmp_path / "in"], tmp_path / "out", jobs=2, tier="process", accept_unsandboxed=True
+        tmp_path, "losses", [tmp_path / "in"], tmp_path / "out", jobs=2, tier="namespace", accept_unsandboxed=False
     )  # fmt: skip
 
     assert len(entries) >= 15

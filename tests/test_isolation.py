@@ -1,4 +1,4 @@
-"""A tier gives what it says or refuses in a sentence; a worker cannot use more than its limits."""
+"""A zygote comes up as it was asked to or not at all; a worker cannot use more than its limits."""
 
 from __future__ import annotations
 
@@ -16,64 +16,13 @@ from typing import Any
 import pytest
 
 from grader import isolation
-from grader.errors import EnvironmentRefused, GraderError, UsageError
-from grader.isolation import Exit, Zygote, require
-from grader.model import Isolation, Limits
+from grader.errors import GraderError
+from grader.isolation import Exit, Zygote
+from grader.model import Limits
 from grader.remote import RemoteHandle, WorkerLost
 from tests.places import alive, wait_until_gone
 
 PYTHON = sys.executable
-
-
-@pytest.mark.parametrize("tier", ["jail", "", "Process", "process "])
-@pytest.mark.parametrize("accept", [True, False])
-def test_an_unknown_tier_is_a_usage_error(tier: str, accept: bool) -> None:
-    """Whatever else was said on the command line; the sentence names what there is."""
-    with pytest.raises(UsageError) as caught:
-        require(tier, accept_unsandboxed=accept)
-
-    assert str(caught.value) == f"unknown isolation `{tier}`; this version has: process"
-    assert caught.value.exit_code == 2
-
-
-@pytest.mark.parametrize("tier", ["namespace", "container"])
-@pytest.mark.parametrize("accept", [True, False])
-def test_a_tier_that_is_not_here_is_refused_and_never_lowered(tier: str, accept: bool) -> None:
-    """Not even with consent to less: the weaker tier must be named."""
-    with pytest.raises(EnvironmentRefused, match=f"`{tier}` is not in this version.*--isolation process") as caught:
-        require(tier, accept_unsandboxed=accept)
-
-    assert caught.value.exit_code == 5
-
-
-def test_the_process_tier_needs_consent() -> None:
-    """Without it the sentence says what is missing and the flag to accept less."""
-    with pytest.raises(EnvironmentRefused) as caught:
-        require("process", accept_unsandboxed=False)
-
-    assert str(caught.value) == (
-        "isolation `process` has time and memory limits only: a submission can read and change whatever you can. "
-        "Add `--accept-unsandboxed` if you trust these submissions or this machine is disposable"
-    )
-    assert caught.value.exit_code == 5
-
-
-def test_the_layers_that_are_applied_stand_in_the_record() -> None:
-    """With consent, the tier and its layers."""
-    if sys.platform == "linux":
-        assert require("process", accept_unsandboxed=True) == Isolation("process", ("rlimits", "deadlines"))
-
-
-@pytest.mark.parametrize("platform", ["darwin", "win32"])
-def test_a_machine_that_cannot_fork_is_refused(monkeypatch: pytest.MonkeyPatch, platform: str) -> None:
-    """The sentence names the system and the way round."""
-    monkeypatch.setattr(sys, "platform", platform)
-    with pytest.raises(EnvironmentRefused) as caught:
-        require("process", accept_unsandboxed=True)
-
-    assert str(caught.value) == (
-        f"grading forks its workers, which needs Linux; this is {platform}. Use a Linux machine or container"
-    )
 
 
 @pytest.mark.parametrize(
@@ -163,6 +112,9 @@ def test_a_submission_cannot_raise_its_limits(limited: RemoteHandle) -> None:
     limited.raise_them.raises(ValueError)
 
 
+READY = """os.write(fd, b'{"threads": 1, "layers": [], "landlock_abi": 0, "spaces": {}}')"""
+
+
 def _impostor(folder: Path, body: str) -> str:
     """A program that is started in the place of Python; `fd` is the control socket's number."""
     path = folder / "python"
@@ -178,10 +130,9 @@ def _impostor(folder: Path, body: str) -> str:
     [
         ("sys.exit(7)", "the zygote, which forks the workers, is gone"),
         (
-            "os.write(fd, b'{\"threads\": 2}'); time.sleep(60)",
+            READY.replace("1", "2") + "; time.sleep(60)",
             "the zygote has 2 threads; a fork would copy only one of them",
         ),
-        ("os.write(fd, b'{}'); time.sleep(60)", "the zygote has None threads"),
         ("time.sleep(60)", "the zygote, which forks the workers, is gone"),
     ],
 )
@@ -202,7 +153,7 @@ def test_a_zygote_that_does_not_come_up_is_an_error_and_leaves_nothing(
     before = len(os.listdir("/proc/self/fd"))
 
     with pytest.raises(GraderError) as caught:
-        Zygote(Limits())
+        Zygote(Limits(), "process")
 
     assert str(caught.value).startswith(sentence)
     assert caught.value.exit_code == 3
@@ -260,7 +211,7 @@ def take(mib):
 def loop():
     while True: pass
 '''
-zygote = Zygote(Limits(memory_mb=64))
+zygote = Zygote(Limits(memory_mb=64), "process")
 handle = RemoteHandle(zygote, source, "student.py", Limits(call_s=600.0))
 small = handle.take(8)
 try:
@@ -288,10 +239,10 @@ def test_zygote_and_worker_die_with_the_grader() -> None:
 
 def test_closing_ends_the_zygote_and_its_worker_and_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After `with`, the process has been waited for; closing twice is closing once; one that hangs is killed."""
-    body = "os.write(fd, b'{\"threads\": 1}'); {end}"
+    body = f"{READY}; os.read(fd, 4096); os.write(fd, b'{{}}'); {{end}}"
     for end, status in (("os.read(fd, 1)", 0), ("os.kill(os.getpid(), 9)", -9), ("sys.exit(3)", 3)):
         monkeypatch.setattr(sys, "executable", _impostor(tmp_path, body.replace("{end}", end)))
-        with Zygote(Limits()) as one:
+        with Zygote(Limits(), "process") as one:
             assert one.process.args
         assert one.process.returncode == status
         one.close()

@@ -82,6 +82,7 @@ def test_a_solved_file_after_all_of_them_has_full_marks(broken_runs: dict[str, R
     assert outcomes(broken_runs["last"]) == ALL_PASSED
 
 
+@pytest.mark.slow
 def test_neighbours_score_as_alone(folder: Path) -> None:
     """The same records come out alone, in either order, and between submissions that crash, loop and poison."""
     students = {

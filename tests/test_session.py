@@ -56,6 +56,7 @@ def test_outcomes_equal_plain_pytest(tmp_path: Path, plain_outcomes: Callable[[P
         assert {check: "passed" if outcome is Outcome.PASSED else "failed" for check, outcome in lean.items()} == plain
 
 
+@pytest.mark.slow
 def test_three_students_in_both_orders_give_the_records_each_gives_alone(tmp_path: Path) -> None:
     """Evidence and outcomes do not depend on who was graded before."""
     folder = trio(tmp_path)
@@ -182,7 +183,7 @@ def test_a_thousand_passes_leave_memory_as_it_was(tmp_path: Path) -> None:
     here = course(folder)
 
     def body(checks: Checks) -> None:
-        with Zygote(here.assignment.limits) as zygote:
+        with Zygote(here.assignment.limits, "process") as zygote:
             for count in range(1200):
                 source = WRONG if count % 3 == 0 else SOLVED
                 run(submission("s", source), "0001", here, checks, zygote)

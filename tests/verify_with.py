@@ -40,7 +40,7 @@ def main() -> None:
     setattr(verify, "run", run_with)  # noqa: B010 - it is not ours to export
     verdicts = [(verify.verify(Path("assignments") / id_, SECRET), 0.0) for id_ in sys.argv[2:]]
     document = json.loads(verdict_document(verdicts, strict=True))
-    with isolation.Zygote(Limits()) as zygote:
+    with isolation.Zygote(Limits(), "process") as zygote:
         handle = RemoteHandle(zygote, first + ASKED, "asked.py", Limits())
         document["worker"] = handle.f()
         handle.close()
