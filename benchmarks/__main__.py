@@ -2,7 +2,7 @@
 
 User + system time of the whole process tree of a slot, read after the slot, its zygote and all workers have exited,
 marginal between two class sizes (so start-up cancels), pinned to one core. Beside it, in turn: a fresh ``pytest`` per
-submission on the same checks, and the cost of starting and ending a worker that does nothing.
+submission on the same checks, by which a slow machine shows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from grader.job import Job, Task
+from grader.job import Done, Job, Task
 from grader.model import Isolation
 
 COURSE = Path(__file__).parent / "course"
@@ -42,26 +42,31 @@ def cpu_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def slot(entry: Path, count: int, results: Path) -> float:
-    """CPU seconds of one slot that grades ``count`` copies of ``entry``."""
-    job = Job(str(FOLDER), str(results), "00" * 32, "benchmark", Isolation("process", ("rlimits", "deadlines")))
+def slot(entry: Path, count: int, results: Path, tier: str) -> float:
+    """CPU seconds of one slot that grades ``count`` copies of ``entry`` in ``tier``."""
+    job = Job(str(FOLDER), str(results), "00" * 32, "benchmark", Isolation(tier, ()))
     lines = [msgspec.json.encode(job)]
     lines += [msgspec.json.encode(Task(f"s{number:04d}", os.fsencode(entry))) for number in range(count)]
+    (results / "runs").mkdir()
     before = cpu_of_children()
-    subprocess.run(
-        [sys.executable, "-m", "grader.slot"], input=b"\n".join(lines) + b"\n", stdout=subprocess.DEVNULL, check=True
+    done = subprocess.run(
+        [sys.executable, "-m", "grader.slot"], input=b"\n".join(lines) + b"\n", stdout=subprocess.PIPE, check=True
     )
-    return cpu_of_children() - before
+    used = cpu_of_children() - before
+    answers = [msgspec.json.decode(line, type=Done) for line in done.stdout.splitlines()]
+    if len(answers) != count or any(answer.error for answer in answers):
+        sys.exit(f"not everything was graded: {answers[-1:]}")
+    return used
 
 
-def marginal(source: str, where: Path) -> float:
+def marginal(source: str, where: Path, tier: str) -> float:
     """CPU seconds per submission between the small class and the large one."""
     entry = where / "forty.py"
     entry.write_text(source, encoding="utf-8")
     costs = {}
     for count in (SMALL, LARGE):
         with tempfile.TemporaryDirectory(dir=where) as results:
-            costs[count] = slot(entry, count, Path(results))
+            costs[count] = slot(entry, count, Path(results), tier)
     return (costs[LARGE] - costs[SMALL]) / (LARGE - SMALL)
 
 
@@ -115,15 +120,17 @@ def main() -> None:
     """Measure everything in turn, several rounds, and print medians with their spread."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--tiers", nargs="+", default=["namespace", "process"], metavar="TIER")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of the table")
     arguments = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    seen: dict[str, list[float]] = {name: [] for name in [*CLASSES, "fresh pytest"]}
+    rows_of = {f"{name}, {tier}": (source, tier) for name, source in CLASSES.items() for tier in arguments.tiers}
+    seen: dict[str, list[float]] = {name: [] for name in [*rows_of, "fresh pytest"]}
     with tempfile.TemporaryDirectory() as folder:
         for number in range(arguments.rounds):
             print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr)
-            for name, source in CLASSES.items():
-                seen[name].append(marginal(source, Path(folder)))
+            for name, (source, tier) in rows_of.items():
+                seen[name].append(marginal(source, Path(folder), tier))
             with tempfile.TemporaryDirectory() as empty:
                 seen["fresh pytest"].append(fresh_pytest(Path(empty)))
     rows = {
@@ -133,11 +140,11 @@ def main() -> None:
     if arguments.json:
         print(json.dumps(rows, indent=2))
         return
-    print(f"CPU per submission, {SMALL} to {LARGE} submissions, one core, process tier, median of {arguments.rounds}")
-    base = rows["all pass"]["median_ms"]
+    print(f"CPU per submission, {SMALL} to {LARGE} submissions, one core, median of {arguments.rounds}")
+    base = rows["fresh pytest"]["median_ms"]
     for name, row in rows.items():
         spread = f"{row['min_ms']:.1f} to {row['max_ms']:.1f}"
-        print(f"  {name:<14} {row['median_ms']:9.1f} ms   ({spread})   {row['median_ms'] / base:6.1f} x")
+        print(f"  {name:<24} {row['median_ms']:9.1f} ms   ({spread})   1/{base / row['median_ms']:.0f}")
 
 
 main()

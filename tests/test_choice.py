@@ -107,6 +107,10 @@ def test_no_candidates(files: dict[str, str], problem: str) -> None:
     [
         ({"a.py": WHOLE, "b.py": WHOLE, "c.py": ""}, "several could be it: `a.py`, `b.py`"),
         ({"a.py": "x = 1", "b.py": "def f(): lse = 1"}, "none of `a.py`, `b.py` defines `lse`, `bce`"),
+        (
+            {"a.py": "#" * (1 << 18), "b.ipynb": _notebook("#" * (1 << 18)), "c.py": WHOLE},
+            "the files hold too much text to try: `a.py`, `b.ipynb`, `c.py`",
+        ),
         ({f"{i}.py": WHOLE for i in range(10, 31)}, f"too many files to try: `10.py`{TO_17} and 13 more"),
     ],
 )

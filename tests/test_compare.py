@@ -380,3 +380,12 @@ def test_messages_hold_no_values(function: Callable[..., Any], args: Any, kwargs
     """What a student of a hidden check reads names kinds, shapes and errors, never an input, answer or truth."""
     message = failure(function, *args, **kwargs).message
     assert not any(digits in message for digits in ("7.03", "8.03", "703", "803", "7.04", "8.04"))
+
+
+def test_evidence_is_plain() -> None:
+    """Whatever a check quotes, now or when it is asked for, no field of the evidence moves a cursor or hides a sign."""
+    odd, shown = "a\tb\n\x1b[2J\u202e\u3164", "a\tb\n\\x1b[2J\\u202e\\u3164"
+    evidence = failure(fail, odd, got=lambda: odd, detail=odd, expected=lambda: odd, line=3, error=2.0, limit=1.0)
+    assert (evidence.message, evidence.got, evidence.detail, evidence.expected) == (shown, shown, shown, shown)
+    assert (evidence.line, evidence.error, evidence.limit) == (3, 2.0, 1.0)
+    assert failure(same, "\x1b\u3164", "x").got == r"'\x1b\u3164'"

@@ -106,6 +106,11 @@ def test_long_values_are_cut(value: Any) -> None:
     assert text.endswith("…")
 
 
+def test_what_shows_nothing_is_written_out() -> None:
+    """Text is quoted as Python does it, and what Python leaves although it cannot be seen is an escape too."""
+    assert describe({"\u3164": ["\x1b\ufe0f"]}) == r"{'\u3164': ['\x1b\ufe0f']}"
+
+
 def test_call_text() -> None:
     """A call reads as in a program."""
     text = call_text("f", (torch.tensor([1.0]), 2, "a"), {"dim": -1, "dtype": torch.half})

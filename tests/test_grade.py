@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 import zipfile
 from pathlib import Path
 
@@ -14,8 +15,10 @@ import msgspec
 import pytest
 
 from grader.errors import EnvironmentRefused, SpecError, UsageError
-from grader.grade import GradeReport, grade, scores_document
-from grader.model import Run
+from grader.grade import SLOT, GradeReport, grade, scores_document
+from grader.model import Isolation, Run
+from grader.secret import course_secret, hash_of
+from grader.store import Results
 from tests.arena import SOLVED, trio
 
 MESSY: dict[str, str | bytes] = {
@@ -129,11 +132,13 @@ def test_the_json_document_is_strict_and_as_fixed(messy: MessyClass) -> None:
     assert (messy.out / "scores.json").read_bytes() == scores_document(messy.report)
 
 
-def test_a_second_grade_runs_nothing_and_says_so(messy: MessyClass) -> None:
-    """Same bytes, same checks: every entry is skipped and every score is as before."""
+def test_a_second_grade_runs_nothing_and_says_so(messy: MessyClass, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Same bytes, same checks: every entry is skipped, no slot is started, and every score is as before."""
+    monkeypatch.setattr("grader.grade.SLOT", "raise SystemExit(9)")
     again = graded(messy.course, [messy.handed_in], messy.out)
 
     assert set(again.skipped) == set(POINTS)
+    assert (again.ungraded, again.errors) == ((), ())
     assert scores_document(again) == scores_document(messy.report)
 
 
@@ -191,7 +196,7 @@ def test_the_secret_is_made_once_with_a_notice(tmp_path: Path) -> None:
     ("change", "error", "sentence"),
     [
         ({"assignment_id": "tri"}, UsageError, "trio"),
-        ({"tier": "namespace"}, EnvironmentRefused, "namespace"),
+        ({"tier": "jail"}, UsageError, "jail"),
         ({"accept_unsandboxed": False}, EnvironmentRefused, "--accept-unsandboxed"),
         ({"paths": []}, UsageError, "no submissions"),
         ({"paths": [Path("/nowhere/at/all")]}, UsageError, "/nowhere/at/all"),
@@ -222,6 +227,166 @@ def test_checks_that_cannot_be_collected_stop_the_grading_with_their_reason(tmp_
 
     with pytest.raises(SpecError, match="no_such_module"):
         graded(tmp_path, [entries], tmp_path / "out", jobs=2)
+
+
+def fake_slot(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    """Slots that do ``body`` for each task instead of grading it: `task` is what they are told, `out` is RESULTS."""
+    head = "import json, os, sys\nfrom pathlib import Path\nout = Path(json.loads(sys.stdin.readline())['results'])\n"
+    loop = "for task in map(json.loads, sys.stdin):\n" + textwrap.indent(textwrap.dedent(body), "    ")
+    monkeypatch.setattr("grader.grade.SLOT", head + loop)
+
+
+@pytest.mark.parametrize("said", ["[]", "null", "\\xff", '{"student": "eve"}', '{"student": 1}', ""], ids=repr)
+def test_what_is_no_answer_does_not_count_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    """A submission without a sandbox can write where a slot answers: tried again, then told, and never silence."""
+    trio(tmp_path)
+    entries = hand_in(tmp_path / "in", {"ada.py": SOLVED, "bob.py": SOLVED})
+    fake_slot(monkeypatch, f"os.write(1, b'{said}\\n')\nos._exit(7)")
+
+    report = graded(tmp_path, [entries], tmp_path / "out")
+
+    assert {score.student: score.pending_points for score in report.scores} == {"ada": 6.0, "bob": 6.0}
+    assert (report.exit_code, [student for student, _ in report.errors]) == (3, ["ada", "bob"])
+    assert all("ended the grading process twice" in sentence for _, sentence in report.errors)
+
+
+def test_a_fault_of_ours_is_tried_again_in_another_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first might have been chance; the second is told in its own words, and the points are pending."""
+    trio(tmp_path)
+    entries = hand_in(tmp_path / "in", {"ada.py": SOLVED})
+    fake_slot(
+        monkeypatch,
+        """
+        (out / f"slot-{os.getpid()}").touch()
+        print(json.dumps({"student": task["student"], "error": "the zygote is gone", "exit_code": 3}), flush=True)
+        """,
+    )
+
+    report = graded(tmp_path, [entries], tmp_path / "out")
+
+    assert len(list((tmp_path / "out").glob("slot-*"))) == 2
+    assert report.errors == (("ada", "grading `ada` failed twice: the zygote is gone; its points are pending"),)
+    assert (report.exit_code, report.scores[0].pending_points) == (3, 6.0)
+
+
+def test_a_full_disk_leaves_the_rest_without_a_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No further entry is tried; who was not graded is named, and is no zero."""
+    trio(tmp_path)
+    entries = hand_in(tmp_path / "in", {"ada.py": SOLVED, "bob.py": SOLVED})
+    fake_slot(
+        monkeypatch,
+        """
+        (out / task["student"]).touch()
+        print(json.dumps({"student": task["student"], "error": "cannot write", "exit_code": 5}), flush=True)
+        """,
+    )
+
+    report = graded(tmp_path, [entries], tmp_path / "out")
+
+    assert (report.exit_code, report.errors) == (5, (("ada", "cannot write"),))
+    assert (report.scores, report.ungraded) == ((), ("ada", "bob"))
+    assert not (tmp_path / "out" / "bob").exists()
+
+
+def test_giving_up_on_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run without a verdict cannot be written either: exit code 5, and the student has no score."""
+    trio(tmp_path)
+    entries = hand_in(tmp_path / "in", {"ada.py": SOLVED, "bob.py": SOLVED})
+    fake_slot(monkeypatch, "(out / 'runs' / 'ada').touch()\nos._exit(7)")  # a file where the folder must be
+
+    report = graded(tmp_path, [entries], tmp_path / "out")
+
+    assert (report.exit_code, report.ungraded) == (5, ("ada", "bob"))
+    assert len(report.errors) == 1 and report.errors[0][1].startswith("cannot write ")
+
+
+def test_a_slot_whose_grade_has_died_before_it_began_does_nothing(tmp_path: Path) -> None:
+    """The kernel tells of a death that comes later; of one that came before, its parent's number does."""
+    command = [sys.executable, "-c", SLOT]
+
+    orphan = subprocess.run([*command, "1"], input=b"no job\n", capture_output=True, check=False, cwd=tmp_path)
+    child = subprocess.run([*command, str(os.getpid())], input=b"no job\n", capture_output=True, check=False)
+
+    assert (orphan.returncode, orphan.stdout, orphan.stderr) == (0, b"", b"")
+    assert child.returncode == 1 and b"DecodeError" in child.stderr  # it has read what it was told
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_a_slot_that_dies_before_it_says_so_has_graded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, always: bool
+) -> None:
+    """A closed run counts whatever became of the slot: it is neither run again nor covered by one without a verdict."""
+    trio(tmp_path)
+    entries = hand_in(tmp_path / "in", {"ada.py": SOLVED})
+    dying = """
+    from grader import job, slot
+    def Done(student, **more):
+        if not os.path.exists("MARK") or ALWAYS:
+            open("MARK", "w").close()
+            os._exit(9)
+        return job.Done(student, **more)
+    slot.Done = Done
+    """
+    dying = dying.replace("MARK", str(tmp_path / "mark")).replace("ALWAYS", str(always))
+    monkeypatch.setattr("grader.grade.SLOT", "import os\n" + textwrap.dedent(dying) + "slot.main()\n")
+
+    report = graded(tmp_path, [entries], tmp_path / "out")
+
+    assert (report.exit_code, report.errors, report.scores[0].points) == (0, (), 6.0)
+    assert [path.name for path in (tmp_path / "out" / "runs" / "ada").iterdir()] == ["0001.json"]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_damaged_run_of_one_student_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, force: bool
+) -> None:
+    """It is told with exit code 3 and left as it is; nothing of that student is run."""
+    trio(tmp_path)
+    entries = hand_in(tmp_path / "in", {"ada.py": SOLVED, "bob.py": SOLVED})
+    with Results.claim(tmp_path / "out", "trio", hash_of(course_secret(tmp_path)[0])):
+        path = tmp_path / "out" / "runs" / "bob" / "0001.json"
+        path.parent.mkdir()
+        path.write_bytes(b"{")
+    fake_slot(monkeypatch, "print(json.dumps({'student': task['student']}), flush=True)")
+
+    report = graded(tmp_path, [entries], tmp_path / "out", force=force)
+
+    assert report.exit_code == 3
+    assert [student for student, _ in report.errors] == ["bob"]
+    assert report.errors[0][1].startswith(f"{path} is not a run")
+    assert [child.name for child in path.parent.iterdir()] == ["0001.json"]
+    assert path.read_bytes() == b"{"
+
+
+def test_two_at_once_are_one_and_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything runs, and with nothing written; once the first has finished, the second does its work."""
+    monkeypatch.setattr("grader.store.LOCK_SECONDS", 0.1)
+    trio(tmp_path)
+    entries = hand_in(tmp_path / "in", {"ada.py": SOLVED})
+    fake_slot(monkeypatch, "os._exit(7)")
+    with Results.claim(tmp_path / "out", "trio", hash_of(course_secret(tmp_path)[0])):
+        with pytest.raises(EnvironmentRefused, match="is being graded by another `grade`"):
+            graded(tmp_path, [entries], tmp_path / "out")
+        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [".lock", "about.json", "runs"]
+
+    assert graded(tmp_path, [entries], tmp_path / "out").exit_code == 3
+
+
+@pytest.mark.parametrize(("asked", "again"), [("process", False), ("namespace", True)])
+def test_a_run_without_a_sandbox_does_not_count_where_one_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str, again: bool
+) -> None:
+    """It could have written its own verdict; the other way round nothing is run again."""
+    trio(tmp_path)
+    entries = hand_in(tmp_path / "in", {"ada.py": SOLVED})
+    graded(tmp_path, [entries], tmp_path / "out")
+    monkeypatch.setattr("grader.grade.require", lambda tier, accept_unsandboxed: Isolation(tier, ()))
+    fake_slot(monkeypatch, "(out / 'tried').touch()\nprint(json.dumps({'student': task['student']}), flush=True)")
+
+    report = grade(tmp_path, "trio", [entries], tmp_path / "out", jobs=1, tier=asked, accept_unsandboxed=True)
+
+    assert (tmp_path / "out" / "tried").exists() is again
+    assert report.skipped == (() if again else ("ada",))
 
 
 def test_an_entry_that_ends_the_grading_process_does_not_end_the_class(tmp_path: Path) -> None:

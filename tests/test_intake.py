@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -150,6 +151,29 @@ def test_ids_fit_into_json(tmp_path: Path) -> None:
         assert msgspec.json.decode(msgspec.json.encode(submission), type=Submission) == submission
 
 
+@pytest.mark.skipif(os.name != "posix", reason="other systems do not allow such names")
+def test_ids_are_plain(tmp_path: Path) -> None:
+    """What cannot be seen in a name is written out, in ids, in names of files and in every sentence."""
+    _lay(tmp_path, {"ada\u200b.py": WHOLE, "\x1b[31meve\n.py": WHOLE, "=1+1.py": WHOLE, "bob/\u202eyp.py": "x = ("})
+    _lay(tmp_path, {"ada.py": WHOLE, "zoe.zip": _zip({"a\x1b]0;\x07/" + "b" * 3000 + ".py": WHOLE})})
+    found = {entry.student: read(entry, ASSIGNMENT) for entry in entries([tmp_path], ASSIGNMENT)}
+    assert set(found) == {"ada", r"ada\u200b", r"\x1b[31meve\n", "=1+1", "bob", "zoe"}
+    assert found["bob"].file == r"\u202eyp.py"
+    assert found["zoe"].file.startswith(r"a\x1b]0;\x07/bbb")
+    for student, submission in found.items():
+        texts = (student, submission.file, submission.problem, *submission.warnings)
+        assert all(text.isprintable() and len(text) <= 1000 for text in texts)
+        assert len(submission.file) <= 200
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems do not allow such names")
+def test_ids_that_look_alike_when_written_out(tmp_path: Path) -> None:
+    """Two names that come to the same id are refused, as one student twice is: nobody takes another's place."""
+    _lay(tmp_path, {"ada\x1b.py": WHOLE, "ada\\x1b.py": WHOLE})
+    with pytest.raises(UsageError, match=r"^student `ada\\x1b` is there twice: "):
+        entries([tmp_path], ASSIGNMENT)
+
+
 def test_an_entry_outlives_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An entry made of a relative path is found from everywhere."""
     monkeypatch.chdir(_lay(tmp_path, {"ada.py": WHOLE, "other/x": ""}))
@@ -265,6 +289,51 @@ def test_links_and_pipes_are_refused(tmp_path: Path) -> None:
     for name, what in (("link.py", "a link"), ("link", "a link"), ("pipe.py", "a special file")):
         assert _read(tmp_path / name).problem == f"`{name}` is {what}; hand in the file itself"
     assert _read(tmp_path / "ada").problem == "`losses.py` is a link; hand in the file itself"
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such files on this system")
+def test_devices_are_never_opened(tmp_path: Path) -> None:
+    """A device without end, named or linked to, is a refusal and no hang."""
+    assert _read(Path("/dev/zero")).problem == "`zero` is a special file; hand in the file itself"
+    (tmp_path / "losses.py").symlink_to("/dev/zero")
+    assert _read(tmp_path).problem == "`losses.py` is a link; hand in the file itself"
+
+
+def test_a_stale_mount_costs_one_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry that the system cannot even look at is a problem of its own, and the others are read."""
+    _lay(tmp_path, {"ada.py": WHOLE, "bob/losses.py": WHOLE})
+    real = Path.stat
+
+    def stat(self: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if self.name == "bob":
+            raise OSError(errno.ESTALE, "Stale file handle")
+        return real(self, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    found = [read(entry, ASSIGNMENT) for entry in entries([tmp_path], ASSIGNMENT)]
+    assert [(one.student, bool(one.problem)) for one in found] == [("ada", False), ("bob", True)]
+
+
+def test_a_zip_in_a_zip(tmp_path: Path) -> None:
+    """An archive inside an archive is not opened: bombs are made of such."""
+    inner = _zip({"losses.py": WHOLE})
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("inner.zip", inner)
+    assert _read(_lay(tmp_path, {"ada.zip": buffer.getvalue()}) / "ada.zip").problem == (
+        "there is no `losses.py`: found `inner.zip`"
+    )
+
+
+@pytest.mark.skipif(Path(__file__.upper()).exists(), reason="case does not count on this system")
+def test_names_that_differ_in_case(tmp_path: Path) -> None:
+    """Of files whose names differ in case only, the one of the right name counts; without it, nobody guesses."""
+    _lay(tmp_path / "ada", {"Losses.py": "x = 1", "losses.py": WHOLE})
+    assert (_read(tmp_path / "ada").file, _read(tmp_path / "ada").problem) == ("losses.py", "")
+    _lay(tmp_path / "bob", {"Losses.py": WHOLE, "LOSSES.py": WHOLE})
+    assert _read(tmp_path / "bob").problem == (
+        "there is no `losses.py`, and several could be it: `LOSSES.py`, `Losses.py`"
+    )
 
 
 def test_what_has_vanished(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_lines_can_be_traced() -> None:
         (_notebook("x = '\0'"), "`losses.ipynb`: cell 1 holds a character that Python text cannot hold"),
         (_notebook("x = '\ud800'"), "`losses.ipynb`: cell 1 holds a character that Python text cannot hold"),
         (_notebook(*["x"] * 2001), "`losses.ipynb` holds more than 2000 cells"),
-        (_notebook("x" * (1 << 19), "x" * ((1 << 19) + 1)), "`losses.ipynb` holds more than 1 MiB of code"),
+        (_notebook("x" * (1 << 17), "x" * ((1 << 17) + 1)), "`losses.ipynb` holds more than 256 KiB of code"),
     ],
 )
 def test_what_is_no_notebook(text: str, sentence: str) -> None:
@@ -206,8 +206,8 @@ def test_what_is_no_notebook(text: str, sentence: str) -> None:
 
 
 def test_hostile_magics_cost_little() -> None:
-    """Thousands of magics below a megabyte of code are not worth a parse each; what is left over stays as it is."""
-    source, notes = notebook.to_source(_notebook("x = 1\n" * 100_000 + "!ls\n" * 5000), "losses.ipynb")
+    """Thousands of magics below pages of code are not worth a parse each; what is left over stays as it is."""
+    source, notes = notebook.to_source(_notebook("x = 1\n" * 35_000 + "!ls\n" * 5000), "losses.ipynb")
     assert 0 < source.count("\n# !ls") < 50
     assert len(notes) == 1
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grader import plain
 from grader.model import Limits
 from grader.output import Flooded, Output
 
@@ -42,8 +44,11 @@ def test_exactly_what_fits() -> None:
 def test_the_default_limit() -> None:
     """If nothing else is said, 64 KiB are kept."""
     kept = Output(Limits())
-    kept.add(b"a" * 65_536 + b"b" * 100)
-    assert kept.text() == "a" * 32_768 + "\n… 100 bytes left out …\n" + "a" * 32_668 + "b" * 100
+    line = b"a" * 63 + b"\n"
+    kept.add(line * 1024)
+    assert kept.text() == line.decode() * 1024
+    kept.add(b"b" * 64)
+    assert kept.text() == line.decode() * 512 + "\n… 64 bytes left out …\n" + line.decode() * 511 + "b" * 64
 
 
 @settings(max_examples=100, deadline=None)
@@ -71,6 +76,47 @@ def test_undecodable_bytes() -> None:
     assert text.startswith("\ufffd\ufffd ok\nü")
     assert text.encode("utf-8")  # nothing in it that could not be written to a file
     assert text.endswith("üü")
+
+
+FLOODS = {
+    "no utf-8": b"\xff",  # three bytes each when replaced
+    "controls": b"\x1b",  # four when escaped
+    "c1": "\x9b".encode(),
+    "carriage returns": b"\r",
+    "wide": "\U0001f600".encode(),
+    "format characters": "\u202e".encode(),  # six for three
+    "tags": "\U000e0041".encode(),  # ten for four
+    "line ends": b"\n",
+    "one word": b"a",
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+@pytest.mark.parametrize("size", [600, 1024, 5000])
+def test_whatever_is_printed_is_bounded(flood: str, size: int) -> None:
+    """What is stored is at most the limit and the note, in UTF-8, twice that in JSON, and plain, head and tail told."""
+    kept = output()
+    kept.add(b"head\n" + FLOODS[flood] * (size // len(FLOODS[flood])) + b"\ntail")
+    text = kept.text()
+    assert len(text.encode("utf-8")) <= 1024 + len("\n… 99999 bytes left out …\n".encode())
+    assert len(msgspec.json.encode(text)) <= 2 * 1024 + 64
+    assert text == plain.text(text)
+    assert (text[:5], text[-5:]) == ("head\n", "\ntail")
+
+
+def test_what_was_cut_after_escaping_is_counted() -> None:
+    """The note counts what would have stood here: escapes take more room than the bytes they show."""
+    kept = output()
+    kept.add(b"\x1b\n" * 512)  # five bytes each when shown
+    row, left_out = "\\x1b\n", 512 * 5 - 1024
+    assert kept.text() == row * 102 + row[:2] + f"\n… {left_out} bytes left out …\n" + row[-2:] + row * 102
+
+
+def test_what_is_printed_is_plain() -> None:
+    """Lines and tabs stay; what moves a cursor, turns text around or cannot be seen is written out."""
+    kept = output()
+    kept.add("a\tb\r\n\x1b]0;title\x07\x9b2J\u202e\u200b ü\rc".encode())
+    assert kept.text() == "a\tb\n\\x1b]0;title\\x07\\x9b2J\\u202e\\u200b ü\\rc"
 
 
 def test_nothing_is_kept_if_nothing_may_be() -> None:

@@ -16,10 +16,10 @@ import pytest
 
 from grader import slot, store
 from grader.errors import SpecError
-from grader.intake import Entry
 from grader.isolation import Zygote
 from grader.job import Done, Job, Task
-from grader.slot import course_of, grade_entries
+from grader.model import Outcome, Record
+from grader.slot import course_of, grade_tasks
 from grader.store import Results
 from tests.arena import CHECKS, PROCESS, SECRET, SOLVED, outcomes, trio
 
@@ -42,18 +42,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def job(folder: Path, out: Path, *, force: bool = False) -> Job:
+def job(folder: Path, out: Path) -> Job:
     """A job that grades into the new or known RESULTS at ``out``."""
     Results.create(out, "trio", "test")
-    return Job(str(folder), str(out), SECRET.hex(), "test", PROCESS, force=force)
+    return Job(str(folder), str(out), SECRET.hex(), "test", PROCESS)
 
 
-def entries(place: Path, sources: dict[str, str]) -> list[Entry]:
-    """One file per student below ``place``."""
+def tasks(place: Path, sources: dict[str, str], run: str = "0001") -> list[Task]:
+    """One file per student below ``place``, to be graded for the first time."""
     place.mkdir(exist_ok=True)
     for student, source in sources.items():
         (place / f"{student}.py").write_text(source, encoding="utf-8")
-    return [Entry(student, place / f"{student}.py") for student in sources]
+    return [Task(student, os.fsencode(place / f"{student}.py"), run) for student in sources]
 
 
 def answers(lines: bytes) -> list[Done]:
@@ -64,13 +64,13 @@ def answers(lines: bytes) -> list[Done]:
 @pytest.fixture
 def here(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let slots in this process share a zygote that is there already."""
-    monkeypatch.setattr(slot, "Zygote", lambda limits: contextlib.nullcontext(zygote))
+    monkeypatch.setattr(slot, "Zygote", lambda limits, tier, hidden: contextlib.nullcontext(zygote))
 
 
-def graded(one: Job, found: Iterable[Entry]) -> list[Done]:
+def graded(one: Job, todo: Iterable[Task]) -> list[Done]:
     """What a slot in this process answers."""
     done = io.BytesIO()
-    grade_entries(one, found, done)
+    grade_tasks(one, todo, done)
     return answers(done.getvalue())
 
 
@@ -84,21 +84,20 @@ def slot_process(lines: Iterable[bytes], cwd: Path) -> subprocess.CompletedProce
 
 def test_a_slot_over_pipes(folder: Path, tmp_path: Path) -> None:
     """Each task line has its answer, in order, and standard output holds nothing else, whoever prints."""
-    found = entries(tmp_path / "in", {"ada": SOLVED, "eve": PRINTING, "bad": "def f(:\n"})
+    found = tasks(tmp_path / "in", {"ada": SOLVED, "eve": PRINTING, "bad": "def f(:\n"})
     odd = tmp_path / "in" / os.fsdecode(b"\xff\xfe.py")
     odd.write_text(SOLVED, encoding="utf-8")
     gone = tmp_path / "in" / "gone.py"
-    found += [Entry("\ufffd odd\nname", odd), Entry("gone", gone)]
-    tasks = [msgspec.json.encode(Task(entry.student, os.fsencode(entry.path))) for entry in found]
+    found += [Task("\ufffd odd\nname", os.fsencode(odd)), Task("gone", os.fsencode(gone))]
+    lines = [msgspec.json.encode(task) for task in found]
 
-    process = slot_process([msgspec.json.encode(job(folder, tmp_path / "out")), *tasks, tasks[0]], tmp_path)
+    process = slot_process([msgspec.json.encode(job(folder, tmp_path / "out")), *lines, lines[0]], tmp_path)
 
     assert process.returncode == 0, process.stderr.decode()
-    expected = [Done(entry.student, graded=True) for entry in found] + [Done("ada", graded=False)]
-    assert answers(process.stdout) == expected
+    assert answers(process.stdout) == [Done(task.student) for task in (*found, found[0])]
     assert b"reference.py says hello" in process.stderr
     results = Results(tmp_path / "out")
-    seen = {entry.student: outcomes(results.runs(entry.student)[0]) for entry in found}
+    seen = {task.student: outcomes(*results.runs(task.student)) for task in found}
     right, unusable = dict.fromkeys(CHECKS, "passed"), dict.fromkeys(CHECKS, "errored")
     assert seen == {"ada": right, "eve": right, "bad": unusable, "\ufffd odd\nname": right, "gone": unusable}
     assert results.runs("eve")[0].output == '{"student":"ada","graded":true}\n[]\n'
@@ -115,38 +114,42 @@ def test_a_broken_assignment_is_one_answer_without_a_student(tmp_path: Path) -> 
 
     assert process.returncode == 0, process.stderr.decode()
     (answer,) = answers(process.stdout)
-    assert (answer.student, answer.graded, answer.exit_code) == ("", False, 2)
+    assert (answer.student, answer.exit_code) == ("", 2)
     assert answer.error.count("points") == 3
 
 
 @pytest.mark.usefixtures("here")
-def test_graded_before_and_forced(folder: Path, tmp_path: Path) -> None:
-    """The same bytes and checks are not graded twice, unless it is forced; other bytes are."""
-    found = entries(tmp_path / "in", {"ada": SOLVED})
+def test_a_task_done_twice_is_one_run(folder: Path, tmp_path: Path) -> None:
+    """A slot that dies between closing a run and saying so has done its task: the next slot leaves it as it is."""
+    todo = tasks(tmp_path / "in", {"ada": SOLVED})
+    assert graded(job(folder, tmp_path / "out"), todo) == [Done("ada")]
+    closed = tmp_path / "out" / "runs" / "ada" / "0001.json"
+    before = closed.read_bytes()
 
-    assert graded(job(folder, tmp_path / "out"), found) == [Done("ada", graded=True)]
-    assert graded(job(folder, tmp_path / "out"), found) == [Done("ada", graded=False)]
-    assert graded(job(folder, tmp_path / "out", force=True), found) == [Done("ada", graded=True)]
-    found = entries(tmp_path / "in", {"ada": SOLVED + "\n"})
-    assert graded(job(folder, tmp_path / "out"), found) == [Done("ada", graded=True)]
-    assert [run.id for run in Results(tmp_path / "out").runs("ada")] == ["0001", "0002", "0003"]
+    assert graded(job(folder, tmp_path / "out"), todo) == [Done("ada")]
+
+    assert closed.read_bytes() == before
+    assert graded(job(folder, tmp_path / "out"), [msgspec.structs.replace(todo[0], run="0002")]) == [Done("ada")]
+    assert [run.id for run in Results(tmp_path / "out").runs("ada")] == ["0001", "0002"]
 
 
 @pytest.mark.usefixtures("here")
-def test_a_damaged_run_of_one_student_does_not_stop_the_next(folder: Path, tmp_path: Path) -> None:
-    """Its student has an answer that says so, with exit code 3; the file is as it was and the others are graded."""
-    one = job(folder, tmp_path / "out")
-    path = tmp_path / "out" / "runs" / "bob" / "0001.json"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"{")
+def test_an_interrupted_run_is_begun_with_its_first_check(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was settled before is not believed: a submission that ends its grader gets no second choice by it."""
+    one, todo = job(folder, tmp_path / "out"), tasks(tmp_path / "in", {"ada": SOLVED.replace("x * 2", "x")})
+    settled = Results(tmp_path / "out").open_run("ada", "0001")
+    settled.add(Record(CHECKS[0], course_of(one).digests[CHECKS[0]], Outcome.PASSED))
 
-    told = graded(one, entries(tmp_path / "in", {"ada": SOLVED, "bob": SOLVED, "cat": SOLVED}))
+    assert graded(one, todo) == [Done("ada")]
+    settled.abandon()
 
-    assert [(answer.student, answer.graded, answer.exit_code) for answer in told] == [
-        ("ada", True, 0), ("bob", False, 3), ("cat", True, 0),
-    ]  # fmt: skip
-    assert told[1].error.startswith(f"{path} is not a run")
-    assert path.read_bytes() == b"{"
+    (run,) = Results(tmp_path / "out").runs("ada")
+    assert outcomes(run) == {check: "failed" if "double" in check else "passed" for check in CHECKS}
+    assert {path.name for path in (tmp_path / "out" / "runs" / "ada").iterdir()} == {
+        "0001.json", "0001.interrupted.jsonl",
+    }  # fmt: skip
 
 
 @pytest.mark.usefixtures("here")
@@ -154,60 +157,66 @@ def test_a_full_disk_stops_the_slot_with_one_answer(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is full for the next student too: exit code 5, no further entry is tried, what was graded stays."""
-    one, found = job(folder, tmp_path / "out"), entries(tmp_path / "in", {"ada": SOLVED, "bob": SOLVED, "cat": SOLVED})
+    one, todo = job(folder, tmp_path / "out"), tasks(tmp_path / "in", {"ada": SOLVED, "bob": SOLVED, "cat": SOLVED})
     replace = os.replace
 
     def until_bob(source: Path, target: Path) -> None:
-        if "bob" in str(target):
+        if target.name == "0001.json" and "bob" in str(target):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         replace(source, target)
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", until_bob)
-        told = graded(one, found)
+        told = graded(one, todo)
 
     assert [(answer.student, answer.exit_code) for answer in told] == [("ada", 0), ("bob", 5)]
     assert "No space left on device" in told[1].error
-    assert [answer.graded for answer in graded(one, found)] == [False, True, True]
+    assert {name: len(Results(tmp_path / "out").runs(name)) for name in ("ada", "bob", "cat")} == {
+        "ada": 1, "bob": 0, "cat": 0,
+    }  # fmt: skip
+    assert [answer.error for answer in graded(one, todo)] == ["", "", ""]
+    assert [len(Results(tmp_path / "out").runs(name)) for name in ("ada", "bob", "cat")] == [1, 1, 1]
 
 
 @pytest.mark.usefixtures("here")
 def test_a_full_disk_before_anything_is_written_is_the_entrys_answer(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where not even the journal can be made, or given up: an answer with the student's name, no traceback."""
-    one, found = job(folder, tmp_path / "out"), entries(tmp_path / "in", {"ada": SOLVED, "bob": SOLVED})
+    """Also where not even the journal can be made, or written: an answer with the student's name, no traceback."""
+    one, todo = job(folder, tmp_path / "out"), tasks(tmp_path / "in", {"ada": SOLVED, "bob": SOLVED})
+    (tmp_path / "out" / "runs").rmdir()
     (tmp_path / "out" / "runs").write_bytes(b"")  # a file where the folder must be
 
-    told = graded(one, found)
+    told = graded(one, todo)
 
-    assert [(answer.student, answer.graded, answer.exit_code) for answer in told] == [("ada", False, 5)]
+    assert [(answer.student, answer.exit_code) for answer in told] == [("ada", 5)]
     (tmp_path / "out" / "runs").unlink()
+    (tmp_path / "out" / "runs").mkdir()
 
-    def full(path: Path, mode: str) -> io.BufferedWriter:
-        return open("/dev/full", "wb")
+    def full(path: Path, *args: object, **more: object) -> io.FileIO:
+        return open("/dev/full", "wb", buffering=0)
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "open", full, raising=False)
-        told = graded(one, found)
-    assert [(answer.student, answer.graded, answer.exit_code) for answer in told] == [("ada", False, 5)]
+        told = graded(one, todo)
+    assert [(answer.student, answer.exit_code) for answer in told] == [("ada", 5)]
 
 
 @pytest.mark.usefixtures("here")
 def test_an_interruption_is_not_swallowed(folder: Path, tmp_path: Path) -> None:
     """Ctrl-C between two entries ends the slot; what was graded stays."""
-    first, second = entries(tmp_path / "in", {"ada": SOLVED, "bob": SOLVED})
+    first, *_ = tasks(tmp_path / "in", {"ada": SOLVED, "bob": SOLVED})
 
-    def interrupted() -> Iterator[Entry]:
+    def interrupted() -> Iterator[Task]:
         yield first
         raise KeyboardInterrupt
 
     done = io.BytesIO()
     with pytest.raises(KeyboardInterrupt):
-        grade_entries(job(folder, tmp_path / "out"), interrupted(), done)
+        grade_tasks(job(folder, tmp_path / "out"), interrupted(), done)
 
-    assert answers(done.getvalue()) == [Done("ada", graded=True)]
-    assert graded(job(folder, tmp_path / "out"), [first, second]) == [Done("ada"), Done("bob", graded=True)]
+    assert answers(done.getvalue()) == [Done("ada")]
+    assert [len(Results(tmp_path / "out").runs(name)) for name in ("ada", "bob")] == [1, 0]
 
 
 def test_a_course_is_what_the_folder_says(tmp_path: Path) -> None:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import functools
 import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -75,6 +81,12 @@ def contents(root: Path) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
 
 
+def new_run(results: Results, student: str) -> tuple[str, Journal]:
+    """The next run of a student, begun."""
+    run_id = results.next_id(student)
+    return run_id, results.open_run(student, run_id)
+
+
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
     """An empty RESULTS."""
@@ -83,7 +95,7 @@ def results(tmp_path: Path) -> Results:
 
 def test_a_run_comes_back_as_it_was_written(results: Results) -> None:
     """Journal, close, read: the same record, and the journal is gone."""
-    run_id, journal = results.new_run("ada")
+    run_id, journal = new_run(results, "ada")
     for one in map(record, CHECKS):
         journal.add(one)
     journal.close(a_run(run_id))
@@ -93,31 +105,49 @@ def test_a_run_comes_back_as_it_was_written(results: Results) -> None:
     assert run_path("ada", "0001") == "runs/ada/0001.json"
 
 
-def test_run_ids_grow_and_are_never_given_twice(results: Results) -> None:
-    """Also after an interruption, whose journal stays; the newest run comes last."""
+def test_run_ids_grow_and_an_interruption_takes_none(results: Results) -> None:
+    """The run after an interrupted one has its id, so that the scores of a class do not tell how it was graded."""
     for expected in ("0001", "0002"):
-        run_id, journal = results.new_run("ada")
+        run_id, journal = new_run(results, "ada")
         assert run_id == expected
+        assert not results.closed("ada", run_id)
         journal.close(a_run(run_id))
-    run_id, journal = results.new_run("ada")
+        assert results.closed("ada", run_id)
+    run_id, journal = new_run(results, "ada")
     journal.add(record(CHECKS[0]))
     journal.abandon()
-    after, journal = results.new_run("ada")
+    after, journal = new_run(results, "ada")
     journal.close(a_run(after))
 
-    assert (run_id, after) == ("0003", "0004")
-    assert [run.id for run in results.runs("ada")] == ["0001", "0002", "0004"]
-    run_id, journal = results.new_run("bob")
+    assert (run_id, after) == ("0003", "0003")
+    assert [run.id for run in results.runs("ada")] == ["0001", "0002", "0003"]
+    assert results.next_id("bob") == "0001"
+
+
+def test_an_interrupted_run_is_begun_anew_and_its_journal_kept(results: Results) -> None:
+    """Nothing of it reaches the new run or its journal; staff find how far it came; its student has no runs yet."""
+    _, journal = new_run(results, "ada")
+    journal.add(record(CHECKS[0]))  # and then the process is gone: nothing is closed
+
+    assert results.everybody() == {}
+    _, again = new_run(results, "ada")
+    assert again.path.read_bytes() == b""
+    again.close(a_run(records=(record(CHECKS[1]),)))
     journal.abandon()
-    assert run_id == "0001"
+
+    assert results.runs("ada") == [a_run(records=(record(CHECKS[1]),))]
+    kept = results.root / "runs" / "ada" / "0001.interrupted.jsonl"
+    assert msgspec.json.decode(kept.read_bytes(), type=Record) == record(CHECKS[0])
+    assert not again.path.exists()
+    assert results.next_id("ada") == "0002"
 
 
 def test_journal_lines_are_records_and_on_disk_soon(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line decodes alone; after SYNC_SECONDS the next record takes all before it to the disk."""
     monkeypatch.setattr(store, "SYNC_SECONDS", 0.0)
     synced: list[int] = []
+    _, journal = new_run(results, "ada")
     monkeypatch.setattr(os, "fsync", synced.append)
-    _, journal = results.new_run("ada")
     for one in map(record, CHECKS):
         journal.add(one)
 
@@ -130,8 +160,8 @@ def test_journal_lines_are_records_and_on_disk_soon(results: Results, monkeypatc
 
 @pytest.mark.parametrize("broken", ["replace", "fsync", "open"])
 def test_closing_is_all_or_nothing(results: Results, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
-    """A crash before the rename leaves the journal and no run; grading again makes the next one."""
-    run_id, journal = results.new_run("ada")
+    """A crash before the rename leaves the journal and no run; grading again makes it."""
+    run_id, journal = new_run(results, "ada")
     journal.add(record(CHECKS[0]))
 
     def crash(*args: object, **kwargs: object) -> None:
@@ -147,11 +177,11 @@ def test_closing_is_all_or_nothing(results: Results, monkeypatch: pytest.MonkeyP
     journal.abandon()
 
     assert results.runs("ada") == []
-    assert not results.graded(SUBMITTED, ASSIGNMENT, DIGESTS, "cpu")
+    assert not results.graded(SUBMITTED, ASSIGNMENT, DIGESTS, "cpu", "process")
     assert msgspec.json.decode(journal.path.read_bytes(), type=Record) == record(CHECKS[0])
-    run_id, journal = results.new_run("ada")
+    run_id, journal = new_run(results, "ada")
     journal.close(a_run(run_id))
-    assert [run.id for run in results.runs("ada")] == [run_id] == ["0002"]
+    assert [run.id for run in results.runs("ada")] == [run_id] == ["0001"]
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,10 +215,10 @@ FULL = [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO]
 @pytest.mark.parametrize("at", ["open", "fsync", "replace"])
 def test_a_disk_that_refuses_is_told(results: Results, monkeypatch: pytest.MonkeyPatch, number: int, at: str) -> None:
     """Exit code 5, the file, the system's reason, and that the same command goes on later; the old runs are there."""
-    run_id, journal = results.new_run("ada")
+    run_id, journal = new_run(results, "ada")
     journal.close(a_run(run_id))
     before = contents(results.root)
-    run_id, journal = results.new_run("ada")
+    run_id, journal = new_run(results, "ada")
 
     def refuse(*args: object, **kwargs: object) -> None:
         raise OSError(number, os.strerror(number))
@@ -212,15 +242,16 @@ def test_a_disk_that_refuses_is_told(results: Results, monkeypatch: pytest.Monke
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
-def test_a_full_disk_under_the_journal_is_told_once(results: Results) -> None:
+def test_a_full_disk_under_the_journal_is_told_once(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     """Really full, also while the journal is given up: one refusal, and giving up raises nothing."""
     folder = results.root / "runs" / "ada"
     folder.mkdir(parents=True)
-    (folder / "0007.jsonl").symlink_to("/dev/full")
-    journal = Journal(folder / "0007.jsonl")
+    with monkeypatch.context() as patch:
+        full = functools.partial(open, "/dev/full", "wb", buffering=0)
+        patch.setattr(store, "open", lambda *args, **more: full(), raising=False)
+        journal = Journal(folder / "0007.jsonl")
     with pytest.raises(EnvironmentRefused, match="No space left on device"):
-        for _ in range(1000):  # until the buffer is full
-            journal.add(record(CHECKS[0]))
+        journal.add(record(CHECKS[0]))
 
     journal.abandon()
     journal.abandon()
@@ -282,7 +313,7 @@ def test_a_folder_that_is_not_ours_is_refused_and_left_alone(tmp_path: Path, nam
 
 def test_force_takes_a_folder_over_for_a_new_secret(results: Results) -> None:
     """The runs stay; from now on the folder belongs to the new secret, and the old one is refused."""
-    run_id, journal = results.new_run("ada")
+    run_id, journal = new_run(results, "ada")
     journal.close(a_run(run_id))
 
     again = Results.create(results.root, "trio", "h2", force=True)
@@ -328,7 +359,7 @@ def test_a_damaged_run_is_told_and_kept(results: Results, name: str) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(DAMAGED[name])
 
-    for read in (lambda: results.runs("ada"), lambda: results.graded(SUBMITTED, ASSIGNMENT, DIGESTS, "cpu")):
+    for read in (lambda: results.runs("ada"), lambda: results.graded(SUBMITTED, ASSIGNMENT, DIGESTS, "cpu", "process")):
         with pytest.raises(GraderError) as caught:
             read()
         assert caught.value.exit_code == 3
@@ -366,7 +397,7 @@ def test_no_name_leaves_its_folder(student: str) -> None:
 def test_names_with_odd_characters_have_runs_of_their_own(tmp_path: Path, student: str) -> None:
     """Written and read under the same name, and under no other."""
     results = Results.create(tmp_path, "trio", "h1")
-    run_id, journal = results.new_run(student)
+    run_id, journal = new_run(results, student)
     journal.close(a_run(run_id, student=student))
 
     assert [run.student for run in results.runs(student)] == [student]
@@ -388,6 +419,9 @@ GRADED: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {  # changes of
     "not run, no GPU": ({"records": (record(CHECKS[0]), record(CHECKS[1], Outcome.NOT_RUN))}, {}, True),
     "not run, GPU": ({"records": (record(CHECKS[0]), record(CHECKS[1], Outcome.NOT_RUN))}, {"device": "cuda"}, False),
     "another student": ({}, {"student": "bob"}, False),
+    "no sandbox, and now one": ({}, {"tier": "namespace"}, False),
+    "a sandbox, and now none": ({"isolation": Isolation("container", ())}, {}, True),
+    "a sandbox, and now another": ({"isolation": Isolation("container", ())}, {"tier": "namespace"}, True),
 }
 
 
@@ -396,28 +430,215 @@ def test_what_counts_as_graded(results: Results, name: str) -> None:
     """The newest run is of these bytes and has a current record of every hidden check that can run here."""
     changes, asked, answer = GRADED[name]
     for newest in (False, True):
-        run_id, journal = results.new_run("ada")
+        run_id, journal = new_run(results, "ada")
         journal.close(a_run(run_id, **(changes if newest else {"submission": "old"})))
     submission = msgspec.structs.replace(SUBMITTED, student=asked.get("student", "ada"))
 
-    assert results.graded(submission, ASSIGNMENT, asked.get("digests", DIGESTS), asked.get("device", "cpu")) is answer
+    now = (asked.get("digests", DIGESTS), asked.get("device", "cpu"), asked.get("tier", "process"))
+    assert results.graded(submission, ASSIGNMENT, *now) is answer
 
 
 def test_an_older_run_of_the_same_bytes_does_not_count(results: Results) -> None:
     """Handed in, replaced, and handed in again: the newest run decides, so that it is graded again."""
     for submission in ("s1", "s2"):
-        run_id, journal = results.new_run("ada")
+        run_id, journal = new_run(results, "ada")
         journal.close(a_run(run_id, submission=submission))
 
-    assert not results.graded(SUBMITTED, ASSIGNMENT, DIGESTS, "cpu")
+    assert not results.graded(SUBMITTED, ASSIGNMENT, DIGESTS, "cpu", "process")
 
 
 def test_a_journal_is_closed_when_it_is_given_up(results: Results) -> None:
     """What was written before stays readable, line by line."""
-    _, journal = results.new_run("ada")
+    _, journal = new_run(results, "ada")
     journal.add(record(CHECKS[0]))
     file: IO[bytes] = journal._file
     journal.abandon()
 
     assert file.closed
     assert msgspec.json.decode(journal.path.read_bytes(), type=Record) == record(CHECKS[0])
+
+
+def modes(root: Path) -> dict[str, int]:
+    """The permissions of a folder and everything below it."""
+    return {path.relative_to(root.parent).as_posix(): path.stat().st_mode & 0o777 for path in (root, *root.rglob("*"))}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has them")
+def test_what_is_made_is_its_owners_alone(tmp_path: Path) -> None:
+    """Evidence holds hidden inputs: no group and no other may look, whatever the umask; not so for other files."""
+    before = os.umask(0)
+    try:
+        with Results.claim(tmp_path / "out", "trio", "h1") as results:
+            run_id, journal = new_run(results, "ada")
+            journal.add(record(CHECKS[0]))
+            open_ = modes(tmp_path / "out")
+            journal.close(a_run(run_id))
+        write_atomically(tmp_path / "handed out", b"")
+    finally:
+        os.umask(before)
+
+    assert open_.pop("out/runs/ada/0001.jsonl") == 0o600
+    assert modes(tmp_path / "out") == {
+        "out": 0o700, "out/.lock": 0o600, "out/about.json": 0o600, "out/runs": 0o700, "out/runs/ada": 0o700,
+        "out/runs/ada/0001.json": 0o600,
+    }  # fmt: skip
+    assert modes(tmp_path)[f"{tmp_path.name}/handed out"] == 0o666
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has them")
+def test_a_folder_that_was_there_keeps_its_permissions(tmp_path: Path) -> None:
+    """Whoever made it for a group knows why; what is put into it is private all the same."""
+    (tmp_path / "out").mkdir(0o750)
+    with Results.claim(tmp_path / "out", "trio", "h1"):
+        pass
+
+    assert modes(tmp_path / "out") == {"out": 0o750, "out/.lock": 0o600, "out/about.json": 0o600, "out/runs": 0o700}
+
+
+def test_a_half_written_file_takes_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a full disk the rest of a file that did not fit is removed, and the old file is as it was."""
+    (tmp_path / "x").write_bytes(b"old")
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(EnvironmentRefused):
+        write_atomically(tmp_path / "x", b"new")
+
+    assert contents(tmp_path) == {"x": b"old"}
+
+
+HOLD = """\
+import os, sys, time
+from pathlib import Path
+from grader.store import Results
+with Results.claim(Path(sys.argv[1]), "trio", "h1") as results:
+    if sys.argv[2] == "inherited" and os.fork():
+        os._exit(0)
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+"""
+
+
+@contextlib.contextmanager
+def holder(root: Path, how: str) -> Iterator[int]:
+    """The process that holds a folder: the one that claimed it, or a child that has outlived it."""
+    process = subprocess.Popen([sys.executable, "-c", HOLD, root, how], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    pid = int(process.stdout.readline())
+    try:
+        if how == "inherited":
+            process.wait(10)
+        yield pid
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, 9)
+        process.stdout.close()
+        process.wait(10)
+
+
+locks = pytest.mark.skipif(sys.platform == "win32", reason="nobody grades there")
+
+
+@locks
+@pytest.mark.parametrize("how", ["own", "inherited"])
+def test_a_folder_is_claimed_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """Exit code 5, who has it and what to do; also while only a child lives; nothing in it is changed meanwhile."""
+    monkeypatch.setattr(store, "LOCK_SECONDS", 0.2)
+    root = tmp_path / "out"
+    with holder(root, how) as pid:
+        before = contents(root)
+        with pytest.raises(EnvironmentRefused) as caught, Results.claim(root, "trio", "h2", force=True):
+            pass
+        assert contents(root) == before
+
+    assert caught.value.exit_code == 5
+    told = str(caught.value)
+    assert told.startswith(f"{root} is being graded by another `grade` (process ")
+    assert how == "inherited" or f"(process {pid} on " in told
+    assert "UTC" in told and "run the same command again" in told
+
+
+@locks
+@pytest.mark.parametrize("how", ["own", "inherited"])
+def test_a_killed_holder_locks_nobody_out(tmp_path: Path, how: str) -> None:
+    """The kernel lets go with the last process, and the next one waits for that; what lies in the file is nothing."""
+    root = tmp_path / "out"
+    with holder(root, how) as pid:
+        os.kill(pid, 9)
+        with Results.claim(root, "trio", "h1") as results:
+            assert results.about().assignment == "trio"
+            assert f"process {os.getpid()} on " in (root / ".lock").read_text(encoding="utf-8")
+    assert (root / ".lock").exists()
+    (root / ".lock").write_bytes(b"process 1 on nowhere " * 100)
+    with Results.claim(root, "trio", "h1") as results:
+        assert (root / ".lock").stat().st_size < 200
+        assert not os.get_inheritable(results.lock)  # but for slots, to whom it is handed
+
+
+@locks
+def test_a_claim_waits_for_a_holder_that_is_dying(tmp_path: Path) -> None:
+    """A killed `grade` is outlived by its slots for a moment; a second one does not give up at once."""
+    script = HOLD.replace("time.sleep(60)", "time.sleep(0.7)")
+    with subprocess.Popen([sys.executable, "-c", script, tmp_path, "own"], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        start = time.monotonic()
+        with Results.claim(tmp_path, "trio", "h1"):
+            waited = time.monotonic() - start
+
+    assert 0.1 < waited < store.LOCK_SECONDS
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_folder_that_is_not_ours_is_not_claimed(tmp_path: Path, name: str) -> None:
+    """Not even a lock is left in it."""
+    files, sentence = REFUSED[name]
+    for path, data in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(data)
+
+    with pytest.raises(UsageError) as caught, Results.claim(tmp_path, "trio", "h1"):
+        pass
+
+    assert str(caught.value).startswith(f"{tmp_path} {sentence}")
+    assert contents(tmp_path) == files
+
+
+@locks
+@pytest.mark.parametrize("number", FULL, ids=errno.errorcode.get)
+@pytest.mark.parametrize("at", ["open", "pwrite", "flock", "mkdir"])
+def test_a_disk_that_refuses_a_lock_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, at: str
+) -> None:
+    """Exit code 5 and the file; with room again the same claim succeeds."""
+
+    fcntl = pytest.importorskip("fcntl")
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fcntl if at == "flock" else os, at, refuse)
+        with pytest.raises(EnvironmentRefused) as caught, Results.claim(tmp_path / "out", "trio", "h1"):
+            pass
+
+    assert caught.value.exit_code == 5
+    assert str(caught.value).startswith(f"cannot write {tmp_path / 'out'}")
+    assert os.strerror(number) in str(caught.value)
+    with Results.claim(tmp_path / "out", "trio", "h1") as results:
+        assert results.everybody() == {}
+
+
+def test_who_has_only_an_interrupted_run_is_nobody_yet(results: Results) -> None:
+    """Neither a zero nor anything else: the others are there, this student is not."""
+    _, journal = new_run(results, "eve")
+    journal.add(record(CHECKS[0]))
+    journal.abandon()
+    run_id, journal = new_run(results, "ada")
+    journal.close(a_run(run_id))
+
+    assert list(results.everybody()) == ["ada"]
+    assert results.runs("eve") == []

@@ -407,6 +407,8 @@ HOSTILE = {
     "fp8": (["T", 0], [["float8_e5m2", [8], 8]], TWO),
     "complex": (["T", 0], [["complex64", [1], 8]], TWO),
     "quantised": (["T", 0], [["qint8", [8], 8]], TWO),
+    "a length of true": (["T", 0], [["uint8", [1], True]], TWO),
+    "a length of true for bools": (["T", 0], [["bool", [1], True]], TWO),
     "dtype nonsense": (["T", 0], [["nonsense", [2], 8]], TWO),
     "dtype not a name": (["T", 0], [[["float32"], [2], 8]], TWO),
     "dtype with torch.": (["T", 0], [["torch.float32", [2], 8]], TWO),

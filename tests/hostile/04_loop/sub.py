@@ -1,0 +1,7 @@
+def double(x):
+    while True:
+        try:
+            while True:
+                pass
+        except BaseException:
+            pass

@@ -1,0 +1,7 @@
+import torch
+
+
+def double(x):
+    answer = [torch.zeros(()) for _ in range(25_000)]
+    answer.append(answer)
+    return answer

@@ -1,0 +1,5 @@
+# an end of the line, and then: @NL@y = @DEEP@
+
+
+def double(x):
+    return x

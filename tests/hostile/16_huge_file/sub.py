@@ -1,0 +1,5 @@
+# @HUGE@
+
+
+def double(x):
+    return x

@@ -1,0 +1,5 @@
+import torch
+
+
+def double(x):
+    return torch.empty((0, 1))
