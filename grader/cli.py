@@ -335,7 +335,9 @@ def main() -> None:
     try:
         cli(standalone_mode=False)
     except GraderError as error:
-        click.echo(f"error: {error}", err=True)
+        from grader.plain import text
+
+        click.echo(f"error: {text(str(error))}", err=True)
         sys.exit(error.exit_code)
     except click.exceptions.Abort:
         click.echo("interrupted", err=True)

@@ -224,7 +224,7 @@ class Zygote:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(1.0)
         status = self.process.poll()
-        words = os.pread(self._words, 1 << 16, 0).decode("utf-8", "replace").strip()
+        words = os.pread(self._words, 1 << 16, 0).decode("utf-8", "replace").strip() if self._words >= 0 else ""
         if self.tier == "namespace" and words.startswith("bwrap:"):
             return EnvironmentRefused(
                 f"isolation `namespace` cannot be had here: {words.splitlines()[-1]} — {why_no_namespaces()}. {ACCEPT}"
@@ -236,6 +236,7 @@ class Zygote:
         """A new zygote in the place of one that is gone, or does not answer."""
         self.process.kill()
         self.close()
+        self.gone = True  # until another one is up, for a start can fail
         self._start()
 
     def close(self) -> None:

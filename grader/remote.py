@@ -185,6 +185,6 @@ class RemoteHandle(Handle):
                 if self._loading <= 0:
                     raise
                 self._left_out.add(index)
-                self.losses.append({"line": lines[index], "name": lost.kind, "builtins": []})
+                self.losses.append({"line": self._line(lines[index]), "name": lost.kind, "builtins": []})
                 return
         self.fresh()  # it went well this time: try the whole once more

@@ -34,8 +34,12 @@ def course_secret(course: Path) -> tuple[bytes, bool]:
     try:
         path.parent.mkdir(exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(secret.hex() + "\n")
+        try:
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(secret.hex() + "\n")
+        except OSError:  # a disk that is full: half a secret would be taken for a damaged one
+            path.unlink()
+            raise
     except FileExistsError:  # another grading made it at this very moment
         return course_secret(course)
     except OSError as error:

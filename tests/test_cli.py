@@ -116,7 +116,6 @@ def test_a_name_cannot_colour_or_move_the_terminal(course: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["grade", "trio", "in", "--out", "x"], 5, "isolation `namespace` is not in this version"),
         (["grade", "trio", "in", "--out", "x", "--isolation", "jail"], 2, "unknown isolation `jail`"),
         (["grade", "trio", "in", "--out", "x", "--isolation", "process"], 5, "--accept-unsandboxed"),
         (["grade", "tri", "in", "--out", "x", *PROCESS], 2, "trio"),
