@@ -304,6 +304,8 @@ def _table(report: GradeReport, out: Path, tier: str) -> None:
     for student, note in report.notes:
         click.echo(f"{printable(student)}: {printable(note)}")
     click.echo(f"isolation: {tier}; results: {out}, scores: {out / 'scores.json'}")
+    if tier == "process":
+        click.echo("! graded without a sandbox: these submissions could read and change whatever you can")
     if report.skipped:
         click.echo(f"{len(report.skipped)} were graded before and have not changed (--force grades them again)")
 

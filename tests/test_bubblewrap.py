@@ -79,13 +79,13 @@ def test_there_is_only_what_was_named(tmp_path: Path) -> None:
     """Files where they were asked for; nothing else of the disk; nothing can be written; processes of its own."""
     (tmp_path / "shown.txt").write_text("x", encoding="ascii")
     seen = look(
-        ["/opt/grader/deep", str(tmp_path), "/etc", "/", "/opt", "/tmp"],
+        ["/opt/grader/deep", str(tmp_path), "/etc", "/", "/opt", "/srv"],
         [(tmp_path / "shown.txt", Path("/opt/grader/deep/shown.txt"))],
         [],
     )
 
     assert seen["/opt/grader/deep"] == [["shown.txt"], False]
-    assert seen[str(tmp_path)] == seen["/etc"] == seen["/tmp"] == [2, False]
+    assert seen[str(tmp_path)] == seen["/etc"] == seen["/srv"] == [2, False]
     names, writable = seen["/"]
     ours = {"dev", "lib", "lib64", "opt", "proc", "root", "scratch", "usr"}
     assert set(names) <= ours | {Path(path).parts[1] for path in (*readable(), sys.executable)}

@@ -84,6 +84,7 @@ def test_grade_prints_a_table_and_where_results_lie(course: Path, tmp_path: Path
     assert "4/6" in done.stdout
     assert "triple 2/2: kept" in done.stdout  # the mistake of the gallery that bob's answers are
     assert "scores.json" in done.stdout
+    assert "! graded without a sandbox" in done.stdout
     assert "graded 2 of 2" in done.stderr
 
 

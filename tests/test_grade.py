@@ -311,6 +311,7 @@ def test_a_slot_whose_grade_has_died_before_it_began_does_nothing(tmp_path: Path
     assert child.returncode == 1 and b"DecodeError" in child.stderr  # it has read what it was told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("always", [False, True])
 def test_a_slot_that_dies_before_it_says_so_has_graded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, always: bool
@@ -389,6 +390,7 @@ def test_a_run_without_a_sandbox_does_not_count_where_one_is_asked_for(
     assert report.skipped == (() if again else ("ada",))
 
 
+@pytest.mark.slow
 def test_an_entry_that_ends_the_grading_process_does_not_end_the_class(tmp_path: Path) -> None:
     """Its slot is replaced, it is tried once more, told as our error, and all others are graded."""
     folder = trio(tmp_path)
@@ -421,6 +423,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     assert "link" in next(score for score in report.scores if score.student == "eve").checks[0].message
 
 
+@pytest.mark.slow
 def test_a_stopped_slot_does_not_stop_the_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A submission that stops the grading process costs its own points their verdict, and nobody else's."""
     monkeypatch.setattr("grader.grade._patience", lambda assignment: 9.0)
@@ -455,6 +458,7 @@ def hunt():
 """
 
 
+@pytest.mark.slow
 def test_what_kills_every_zygote_is_ended_with_its_submission(tmp_path: Path) -> None:
     """A detached process that hunts the grader's children is found once it is an orphan; the next student is graded."""
     trio(tmp_path)

@@ -56,9 +56,8 @@ def found(way: str) -> dict[str, Seen]:
 
 
 def in_ways(names: list[str]) -> list[object]:
-    """Every name in every way; the tests of one way follow each other, and only the first way is quick enough."""
-    marks = {way: [] if way == "namespace" else [pytest.mark.slow] for way in WAYS}
-    return [pytest.param(way, name, id=f"{way}-{name}", marks=marks[way]) for way in WAYS for name in names]
+    """Every name in every way, each way a minute; the tests of one way follow each other."""
+    return [pytest.param(way, name, id=f"{way}-{name}", marks=pytest.mark.slow) for way in WAYS for name in names]
 
 
 def test_the_corpus_is_whole() -> None:
@@ -77,6 +76,7 @@ def test_the_corpus_is_whole() -> None:
     assert {attack.catalogue for attack in ATTACKS.values() if attack.limit} <= {46, 47}
 
 
+@pytest.mark.slow
 def test_whoever_is_root_has_namespaces() -> None:
     """Where the tests run as root, the strongest tier is not skipped."""
     if os.geteuid() != 0:

@@ -21,7 +21,10 @@ from grader import bubblewrap
 from grader.errors import EnvironmentRefused
 from grader.store import Results
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="grading forks its workers")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="grading forks its workers"),
+]
 
 STUDENTS = 7
 
@@ -67,7 +70,6 @@ def test_what_is_lost_or_doubled_would_be_seen(small: Class, tmp_path: Path) -> 
     assert len(tally.wrong) == 1 and tally.wrong[0].startswith("other score: ")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_ten_kills_of_grade_and_others(small: Class, tmp_path: Path, seed: int) -> None:
     """Slots are killed and stopped too, at random, before `grade` is."""
@@ -248,7 +250,6 @@ def test_a_full_disk_is_told_and_loses_nothing(small: Class, disk: list[str]) ->
     assert all_ == (0, STUDENTS)
 
 
-@pytest.mark.slow
 def test_a_disk_can_be_full_at_every_file(small: Class, disk: list[str]) -> None:
     """Page by page: the lock, the folder's own file, journals, runs, scores."""
     seen = check_full(small, disk, [page << 12 for page in range(8)])

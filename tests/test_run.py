@@ -70,6 +70,7 @@ def broken_runs(folder: Path) -> dict[str, Run]:
     return run_sources(folder, sources | {"last": SOLVED})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
 @pytest.mark.parametrize("name", BROKEN)
 def test_one_broken_function_loses_its_own_checks_only(broken_runs: dict[str, Run], exercise: str, name: str) -> None:
@@ -77,6 +78,7 @@ def test_one_broken_function_loses_its_own_checks_only(broken_runs: dict[str, Ru
     assert outcomes(broken_runs[f"{name}-{exercise}"]) == lost(exercise, BROKEN[name][1])
 
 
+@pytest.mark.slow
 def test_a_solved_file_after_all_of_them_has_full_marks(broken_runs: dict[str, Run]) -> None:
     """Nothing of what they did reaches the next submission."""
     assert outcomes(broken_runs["last"]) == ALL_PASSED

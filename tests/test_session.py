@@ -45,6 +45,7 @@ def truth_of(folder: Path) -> Reference:
     return Reference(load_module(folder / "reference.py"), SECRET)
 
 
+@pytest.mark.slow
 def test_outcomes_equal_plain_pytest(tmp_path: Path, plain_outcomes: Callable[[Path, str], dict[str, str]]) -> None:
     """On right, wrong and unfinished files every check has the outcome that plain pytest gives it."""
     folder = trio(tmp_path)
