@@ -42,11 +42,11 @@ def readable() -> tuple[str, ...]:
     return tuple(sorted({path for path in (*prefixes, *LIBRARIES) if Path(path).is_dir()}))
 
 
-def _interpreter() -> Iterable[tuple[Path, Path]]:
-    """The interpreter, and all links on the way to it, where they lie outside of what is bound: source and target."""
+def _interpreter(roots: Sequence[str]) -> Iterable[tuple[Path, Path]]:
+    """The interpreter, and all links on the way to it, where they lie outside of ``roots``: source and target."""
     path = Path(sys.executable)
     while True:
-        if not any(path.is_relative_to(root) for root in readable()):
+        if not any(path.is_relative_to(root) for root in roots):
             yield path.resolve(), path
         if not path.is_symlink():
             return
@@ -68,7 +68,8 @@ def command(program: Sequence[str], files: Sequence[tuple[Path, Path]], hidden: 
             arguments += ["--cap-add", capability]
     else:
         arguments += ["--unshare-user", "--disable-userns", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP"]
-    bound = [(Path(path), Path(path)) for path in readable()] + list(_interpreter())
+    roots = readable()
+    bound = [(Path(path), Path(path)) for path in roots] + list(_interpreter(roots))
     folders: dict[Path, None] = {}
     for _, target in (*bound, *files):
         folders |= dict.fromkeys(reversed(target.parents[:-1]))

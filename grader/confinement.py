@@ -22,7 +22,7 @@ from grader.model import LOADS, Limits
 if sys.platform != "win32":
     import resource
 
-__all__ = ["SCRATCH", "Confined", "Confinement", "Ready", "Reply", "empty_scratch", "spaces"]
+__all__ = ["SCRATCH", "Confined", "Confinement", "Ready", "Reply", "spaces"]
 
 SCRATCH = Path("/scratch")
 SCRATCH_MB = 4
@@ -150,6 +150,15 @@ class Confined:
             applied.append("seccomp")
         return tuple(applied)
 
+    def clean(self) -> None:
+        """Remove what a worker has left in its scratch folder, if it has one. Raises OSError."""
+        if "scratch" in self.applied:
+            top = os.open(SCRATCH, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                _empty(top)
+            finally:
+                os.close(top)
+
     def _limits(self, *, sandboxed: bool) -> list[tuple[int, int]]:
         limits = self.asked.limits
         with open("/proc/self/statm", "rb") as file:
@@ -186,16 +195,8 @@ def spaces() -> dict[str, str]:
     return {name: str(Path(f"/proc/self/ns/{name}").readlink()) for name in SPACES}
 
 
-def empty_scratch() -> None:
-    """Remove what a worker has left, however deep and whatever its mode. Raises OSError."""
-    top = os.open(SCRATCH, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        _empty(top)
-    finally:
-        os.close(top)
-
-
 def _empty(folder: int) -> None:
+    """Remove what is in it, however deep and whatever its mode."""
     for name in os.listdir(folder):
         try:
             os.unlink(name, dir_fd=folder)

@@ -96,14 +96,14 @@ class Zygote:
         self.tier = tier
         self.hidden = tuple(path.resolve() for path in hidden)
         layers = layers_of(tier)
-        self._sandboxed = "seccomp" in layers
+        sandboxed = "seccomp" in layers
         self._asked = Confinement(
             layers=tuple(layer for layer in layers if layer not in ("namespaces", "deadlines")),
             limits=limits,
-            readable=bubblewrap.readable() if self._sandboxed else (),
+            readable=bubblewrap.readable() if sandboxed else (),
             hidden=tuple(map(str, (*self.hidden, PACKAGE))),
             uid=UIDS[os.getpid() % len(UIDS)] if "user" in layers else 0,
-            seccomp=seccomp.compile_filter() if self._sandboxed else b"",
+            seccomp=seccomp.compile_filter() if sandboxed else b"",
         )
         self._start()
         self._prove()

@@ -26,7 +26,7 @@ import torch
 import grader
 from grader import landlock, orphans, wire
 from grader.canary import holes
-from grader.confinement import Confined, Confinement, Ready, empty_scratch, spaces
+from grader.confinement import Confined, Confinement, Ready, spaces
 from grader.guard import Guard
 from grader.worker import serve
 
@@ -156,8 +156,7 @@ def main() -> None:
     gc.freeze()  # pages that a worker's collector would otherwise touch, and so copy
     collapse_heap()
     threads = len(os.listdir("/proc/self/task"))
-    if "scratch" in confined.applied:
-        empty_scratch()  # torch keeps a folder there
+    confined.clean()  # torch keeps a folder there
     control.send(msgspec.json.encode(Ready(threads, tuple(confined.applied), landlock.abi(), own)))
     worker = 0
     while True:
@@ -170,8 +169,7 @@ def main() -> None:
         message = msgspec.json.decode(data)
         if message["op"] == "kill":
             status, worker = end(worker), 0
-            if "scratch" in confined.applied:
-                empty_scratch()
+            confined.clean()
             control.send(msgspec.json.encode({"status": status}))
         else:
             worker, told = start(control, list(fds), confined, message)
