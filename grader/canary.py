@@ -15,6 +15,8 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from grader import libc
+
 if sys.platform != "win32":
     import resource
 
@@ -41,10 +43,7 @@ def _write_root() -> None:
 
 
 def _syscall(number: int, *arguments: object) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.syscall(number, *arguments) < 0:
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error))
+    libc.call(f"system call {number}", "syscall", number, *arguments)
 
 
 def _fork() -> None:

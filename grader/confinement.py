@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from grader import landlock, orphans, seccomp
+from grader import landlock, libc, orphans, seccomp
 from grader.model import LOADS, Limits
 
 if sys.platform != "win32":
@@ -68,13 +68,6 @@ class Reply(msgspec.Struct, frozen=True):
     status: int = 0  # how the worker ended, as wait(2) gives it
 
 
-def _libc(name: str, *arguments: object) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if getattr(libc, name)(*arguments) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{name}: {os.strerror(number)}")
-
-
 class Confined:
     """Puts the layers of one Confinement on: ``zygote()`` once, then ``worker()`` in each fork."""
 
@@ -90,10 +83,10 @@ class Confined:
         uid = self.asked.uid or os.getuid()
         if "scratch" in layers:
             # A mount namespace of our own, for the one we are in may belong to another user namespace.
-            _libc("unshare", CLONE_NEWNS)
+            libc.call("unshare", "unshare", CLONE_NEWNS)
             options = f"size={SCRATCH_MB}m,nr_inodes={SCRATCH_FILES},mode=700,uid={uid},gid={uid}"
             flags = ctypes.c_ulong(MS_NOSUID | MS_NODEV | MS_NOEXEC)
-            _libc("mount", b"scratch", bytes(SCRATCH), b"tmpfs", flags, options.encode())
+            libc.call("mount", "mount", b"scratch", bytes(SCRATCH), b"tmpfs", flags, options.encode())
             self.applied.append("scratch")
         if "capabilities" in layers:
             self._drop_bounding()
@@ -107,7 +100,8 @@ class Confined:
             self.applied.append("user")
         if "capabilities" in layers:
             header = struct.pack("=Ii", CAPABILITY_VERSION, 0)
-            _libc("capset", ctypes.create_string_buffer(header, len(header)), ctypes.create_string_buffer(24))
+            empty = ctypes.create_string_buffer(24)
+            libc.call("capset", "capset", ctypes.create_string_buffer(header, len(header)), empty)
             with open("/proc/self/status", "rb") as file:
                 sets = [line for line in file if line.startswith(b"Cap") and not line.startswith(b"CapBnd")]
             if any(int(line.split()[1], 16) for line in sets):
@@ -120,12 +114,12 @@ class Confined:
 
     def _drop_bounding(self) -> None:
         """What no program could get back; who has no right to that needs none, for no_new_privs says the same."""
-        libc = ctypes.CDLL(None, use_errno=True)
+        c = ctypes.CDLL(None)  # bare, for to ask for a capability that this kernel does not know is no error
         for number in range(64):
-            if libc.prctl(PR_CAPBSET_READ, ctypes.c_ulong(number), 0, 0, 0) == 1:
+            if c.prctl(PR_CAPBSET_READ, ctypes.c_ulong(number), 0, 0, 0) == 1:
                 with contextlib.suppress(PermissionError):
                     orphans.prctl(PR_CAPBSET_DROP, number)
-        libc.prctl(PR_CAP_AMBIENT, ctypes.c_ulong(CAP_AMBIENT_CLEAR_ALL), 0, 0, 0)
+        c.prctl(PR_CAP_AMBIENT, ctypes.c_ulong(CAP_AMBIENT_CLEAR_ALL), 0, 0, 0)
 
     def worker(self, keep: tuple[int, ...]) -> tuple[str, ...]:
         """What each worker does first, with ``keep`` as its only descriptors beside 0 to 2; the layers now in force."""

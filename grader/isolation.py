@@ -39,8 +39,8 @@ ENVIRONMENT = {
 }
 # All of this package that the untrusted side can see in a sandbox: what a worker consists of.
 MODULES = (
-    "__init__", "canary", "channel", "confinement", "errors", "guard", "landlock", "model", "orphans", "seccomp",
-    "student", "wire", "worker", "zygote",
+    "__init__", "canary", "channel", "confinement", "errors", "guard", "landlock", "libc", "model", "orphans",
+    "seccomp", "student", "wire", "worker", "zygote",
 )  # fmt: skip
 PACKAGE = Path(grader.__file__).parent
 INSIDE = Path("/opt/grader")  # where a sandbox shows them

@@ -12,6 +12,8 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
+from grader import libc
+
 __all__ = ["abi", "restrict", "ruleset"]
 
 CREATE, ADD, RESTRICT = 444, 445, 446  # system calls, the same on every architecture
@@ -30,12 +32,7 @@ SCRATCH = READ | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | T
 
 
 def _call(number: int, *arguments: object) -> int:
-    libc = ctypes.CDLL(None, use_errno=True)
-    result: int = libc.syscall(number, *arguments)
-    if result < 0:
-        error = ctypes.get_errno()
-        raise OSError(error, f"landlock: {os.strerror(error)}")
-    return result
+    return libc.call("landlock", "syscall", number, *arguments)
 
 
 def abi() -> int:
@@ -95,6 +92,5 @@ def ruleset(readable: Iterable[Path], writable: Iterable[Path], hidden: Iterable
 
 def restrict(rules: int) -> None:
     """From here on this thread, and all that it starts, is under ``rules``. Raises OSError."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(PR_SET_NO_NEW_PRIVS, ctypes.c_ulong(1), 0, 0, 0)
+    libc.call("landlock", "prctl", PR_SET_NO_NEW_PRIVS, ctypes.c_ulong(1), 0, 0, 0)
     _call(RESTRICT, rules, ctypes.c_uint32(0))

@@ -11,6 +11,8 @@ import os
 import signal
 from collections.abc import Collection
 
+from grader import libc
+
 __all__ = ["adopt", "die_with_parent", "end", "prctl"]
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
@@ -18,10 +20,7 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 
 def prctl(option: int, value: int) -> None:
     """prctl(2) with one argument. Raises OSError."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"prctl({option}): {os.strerror(number)}")
+    libc.call(f"prctl({option})", "prctl", option, ctypes.c_ulong(value), 0, 0, 0)
 
 
 def die_with_parent() -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import os
 import tempfile
 
+from grader import libc
 from grader.errors import EnvironmentRefused
 
 __all__ = ["compile_filter", "load"]
@@ -76,10 +76,8 @@ class _Program(ctypes.Structure):
 
 def load(program: bytes) -> None:
     """From here on this thread, and all that it starts, is under the filter. Raises OSError."""
-    libc = ctypes.CDLL(None, use_errno=True)
     buffer = ctypes.create_string_buffer(program, len(program))
     filter_ = _Program(len(program) // INSTRUCTION, ctypes.cast(buffer, ctypes.c_void_p))
-    one, mode = ctypes.c_ulong(1), ctypes.c_ulong(SECCOMP_MODE_FILTER)
-    if libc.prctl(PR_SET_NO_NEW_PRIVS, one, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, mode, ctypes.byref(filter_), 0, 0):
-        number = ctypes.get_errno()
-        raise OSError(number, f"seccomp: {os.strerror(number)}")
+    libc.call("seccomp", "prctl", PR_SET_NO_NEW_PRIVS, ctypes.c_ulong(1), 0, 0, 0)
+    mode = ctypes.c_ulong(SECCOMP_MODE_FILTER)
+    libc.call("seccomp", "prctl", PR_SET_SECCOMP, mode, ctypes.byref(filter_), 0, 0)
